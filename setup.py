@@ -102,9 +102,9 @@ RELEASED_BY_THE_CALLER = """
 # What modules share: structs, vtables, opcode numbers, and the C structs that declarations take from headers.
 DECLARATIONS = {".pxd", ".pxi", ".h"}
 TRANSLATED = {".pyx", ".pxd", ".pxi"}
-# An included file (that of LOOPS by native/each_set.h), or the module and members of a ``cimport``; members may be in
-# brackets, on several lines.
-NAMED = re.compile(r'(?:\binclude\s*|\bextern\s+from\s+|\bdefine\s+LOOPS\s+)"([^"]+)"|'
+# An included file (that of LOOPS, too, which another one includes), or the module and members of a ``cimport``;
+# members may be in brackets, on several lines.
+NAMED = re.compile(r'(?:\binclude\s*|\bextern\s+from\s+|\bdefine\s+LOOPS\w*\s+)"([^"]+)"|'
                    r'^\s*(?:from\s+([\w.]+)\s+)?cimport\s+(\([^)]*\)|[^\n]*)', re.MULTILINE)
 
 

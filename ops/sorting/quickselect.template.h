@@ -22,7 +22,7 @@ PHINTYS_INLINE npy_intp OF(separate)(const T *from, T *line, P *positions, npy_i
     for (; i + WIDTH <= count; i += WIDTH) {
         const V values = LOAD(from + i);
         const int mask = which == PHINTYS_BELOW ? BELOW(values, bound)
-                         : which == PHINTYS_AT_MOST ? AT_MOST(values, bound) : AT_MOST(values, values);
+                         : which == PHINTYS_AT_MOST ? NOT_ABOVE(values, bound) : NOT_ABOVE(values, values);
         const int passed = COUNT(mask);
         STORE(line + first, PACK(values, mask));
         STORE(room + others, PACK(values, mask ^ ALL));
@@ -241,7 +241,7 @@ static void OF(select)(const T *from, T *line, P *positions, npy_intp count, npy
 static void OF(select_all)(const T *from, T *line, P *positions, npy_intp count, const npy_intp *chosen,
                            npy_intp n_chosen, T *room, P *position_room) {
     npy_intp start = 0;
-    if (HAS_NAN && n_chosen) {
+    if (VECTORS && n_chosen) {
         int found = 0;
         for (npy_intp i = 0; i < count; i++) found |= !IS_NUMBER(from[i]);
         if (found) {

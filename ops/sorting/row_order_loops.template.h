@@ -1,6 +1,4 @@
-/* The order of the rows of a matrix of one dtype; see row_order_loops.h. Defined before the include: T, DTYPE, and
- * BEFORE, the order of elements; T and DTYPE are undefined at the end.
- */
+/* The order of the rows of a matrix of one dtype; see row_order_loops.h. Included by each_order.h. */
 #define OF(FUNCTION) PHINTYS_NAMED(FUNCTION, DTYPE)
 
 /* Whether one row is before another: the first elements that differ decide. */
@@ -40,5 +38,3 @@ static void OF(order_rows)(const Rows *rows, int64_t *order, int64_t *room) {
 }
 
 #undef OF
-#undef T
-#undef DTYPE

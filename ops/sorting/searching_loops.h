@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "native/sets.h"
+#include "orders.h"
 
 #define PHINTYS_NEEDLES 16              /* of a block */
 
@@ -27,129 +28,11 @@ typedef struct {
 
 typedef void (*phintys_search_needles)(Haystack *haystack, const char *needles, npy_intp count, int64_t *positions);
 
-/* ---- order: x is an element, y the needle ------------------------------------------------------------------------ */
-typedef struct { float real, imag; } phintys_complex64;
-typedef struct { double real, imag; } phintys_complex128;
+#define LOOPS_OF_DTYPE "searching_loops.template.h"
+#include "each_order.h"
+#undef LOOPS_OF_DTYPE
 
-/* Maps float16 to an integer of the same order. */
-PHINTYS_INLINE int half_rank(uint16_t half) { return half & 0x8000 ? -(half & 0x7fff) : half & 0x7fff; }
-
-#define NEVER_NAN(x) 0
-#define REAL_NAN(x) ((x) != (x))
-#define HALF_NAN(x) (((x) & 0x7fff) > 0x7c00)
-#define COMPLEX_NAN(x) (REAL_NAN((x).real) | REAL_NAN((x).imag))
-#define LESS(x, y) ((x) < (y))
-#define SAME(x, y) ((x) == (y))
-#define HALF_LESS(x, y) (!HALF_NAN(x) & (half_rank(x) < half_rank(y)))
-#define HALF_SAME(x, y) (!HALF_NAN(x) & (half_rank(x) == half_rank(y)))
-#define COMPLEX_LESS(x, y)                                                                                             \
-    ((((x).real < (y).real) & !REAL_NAN((x).imag)) | (((x).real == (y).real) & ((x).imag < (y).imag)))
-#define COMPLEX_SAME(x, y) (((x).real == (y).real) & ((x).imag == (y).imag))
-/* The same when y is NaN. Complex numbers without NaN are before x + NaNj, NaN + xj and NaN + NaNj. */
-#define NAN_KIND(x) (2 * REAL_NAN((x).real) + REAL_NAN((x).imag))
-#define NUMBER_BESIDE_NAN(x) (REAL_NAN((x).real) ? (x).imag : (x).real)
-#define COMPLEX_LESS_NAN(x, y)                                                                                         \
-    (NAN_KIND(x) != NAN_KIND(y) ? NAN_KIND(x) < NAN_KIND(y)                                                            \
-                                : NAN_KIND(y) < 3 && NUMBER_BESIDE_NAN(x) < NUMBER_BESIDE_NAN(y))
-#define COMPLEX_SAME_NAN(x, y)                                                                                         \
-    (NAN_KIND(x) == NAN_KIND(y) && (NAN_KIND(y) == 3 || NUMBER_BESIDE_NAN(x) == NUMBER_BESIDE_NAN(y)))
-#define LESS_NAN(x, y) (!REAL_NAN(x))
-#define SAME_NAN(x, y) REAL_NAN(x)
-#define HALF_LESS_NAN(x, y) (!HALF_NAN(x))
-#define HALF_SAME_NAN(x, y) HALF_NAN(x)
-#define NEVER(x, y) 0
-
-/* ---- searches for each dtype ------------------------------------------------------------------------------------- */
-#define IS_NAN NEVER_NAN
-#define IS_LESS LESS
-#define IS_SAME SAME
-#define IS_LESS_NAN NEVER
-#define IS_SAME_NAN NEVER
-#define NAME int8
-#define T int8_t
-#include "searching_loops.template.h"
-#define NAME int16
-#define T int16_t
-#include "searching_loops.template.h"
-#define NAME int32
-#define T int32_t
-#include "searching_loops.template.h"
-#define NAME int64
-#define T int64_t
-#include "searching_loops.template.h"
-#define NAME uint8
-#define T uint8_t
-#include "searching_loops.template.h"
-#define NAME uint16
-#define T uint16_t
-#include "searching_loops.template.h"
-#define NAME uint32
-#define T uint32_t
-#include "searching_loops.template.h"
-#define NAME uint64
-#define T uint64_t
-#include "searching_loops.template.h"
-#undef IS_NAN
-#undef IS_LESS
-#undef IS_SAME
-#undef IS_LESS_NAN
-#undef IS_SAME_NAN
-
-#define IS_NAN HALF_NAN
-#define IS_LESS HALF_LESS
-#define IS_SAME HALF_SAME
-#define IS_LESS_NAN HALF_LESS_NAN
-#define IS_SAME_NAN HALF_SAME_NAN
-#define NAME float16
-#define T uint16_t
-#include "searching_loops.template.h"
-#undef IS_NAN
-#undef IS_LESS
-#undef IS_SAME
-#undef IS_LESS_NAN
-#undef IS_SAME_NAN
-
-#define IS_NAN REAL_NAN
-#define IS_LESS LESS
-#define IS_SAME SAME
-#define IS_LESS_NAN LESS_NAN
-#define IS_SAME_NAN SAME_NAN
-#define NAME float32
-#define T float
-#include "searching_loops.template.h"
-#define NAME float64
-#define T double
-#include "searching_loops.template.h"
-#undef IS_NAN
-#undef IS_LESS
-#undef IS_SAME
-#undef IS_LESS_NAN
-#undef IS_SAME_NAN
-
-#define IS_NAN COMPLEX_NAN
-#define IS_LESS COMPLEX_LESS
-#define IS_SAME COMPLEX_SAME
-#define IS_LESS_NAN COMPLEX_LESS_NAN
-#define IS_SAME_NAN COMPLEX_SAME_NAN
-#define NAME complex64
-#define T phintys_complex64
-#include "searching_loops.template.h"
-#define NAME complex128
-#define T phintys_complex128
-#include "searching_loops.template.h"
-#undef IS_NAN
-#undef IS_LESS
-#undef IS_SAME
-#undef IS_LESS_NAN
-#undef IS_SAME_NAN
-
-#define SEARCH_ROW(NAME) {left_##NAME, right_##NAME, ordered_##NAME}
-/* [dtype, in the order of TYPES in loops.pyx][left, right, ordered] */
-static const phintys_search_needles phintys_searches_for_needles[][3] = {
-    SEARCH_ROW(uint8), SEARCH_ROW(int8), SEARCH_ROW(int16), SEARCH_ROW(int32),      /* booleans first: 0 or 1 */
-    SEARCH_ROW(int64), SEARCH_ROW(uint8), SEARCH_ROW(uint16), SEARCH_ROW(uint32),
-    SEARCH_ROW(uint64), SEARCH_ROW(float16), SEARCH_ROW(float32), SEARCH_ROW(float64),
-    SEARCH_ROW(complex64), SEARCH_ROW(complex128),
-};
+#define SEARCHES(DTYPE) {left_##DTYPE, right_##DTYPE, ordered_needles_##DTYPE}
+static const phintys_search_needles phintys_searches_for_needles[][3] = EACH_ORDERED(SEARCHES);
 
 #endif

@@ -1,10 +1,8 @@
-/* The searches of searching_loops.h for one dtype. Defined before the include, undefined at its end: NAME, the name of
- * the dtype, and T, its type. Left to the next dtype: IS_NAN, IS_LESS, IS_SAME, and IS_LESS_NAN and IS_SAME_NAN for a
- * needle that is NaN.
+/* The searches of searching_loops.h for one dtype. Included by each_order.h; x is an element of the values, y a needle.
  *
  * `or_equal` and `ordered` are constants where functions are inlined, except `or_equal` in the last one.
  */
-#define NAMED(FUNCTION) PHINTYS_NAMED(FUNCTION, NAME)
+#define NAMED(FUNCTION) PHINTYS_NAMED(FUNCTION, DTYPE)
 
 /* The element at a position of the sorted values. A position of `order` that is outside is noted and read as 0. */
 PHINTYS_INLINE T NAMED(element)(Haystack *hay, npy_intp position, int ordered) {
@@ -18,17 +16,12 @@ PHINTYS_INLINE T NAMED(element)(Haystack *hay, npy_intp position, int ordered) {
 
 /* Whether the position of needle y is after element x, and so after an equal one if `or_equal`; y is no NaN. */
 PHINTYS_INLINE int NAMED(is_before)(T x, T y, int or_equal) {
-    return IS_LESS(x, y) | (or_equal && IS_SAME(x, y));
-}
-
-/* The same where y is NaN. */
-PHINTYS_INLINE int NAMED(is_before_nan)(T x, T y, int or_equal) {
-    return IS_LESS_NAN(x, y) || (or_equal && IS_SAME_NAN(x, y));
+    return or_equal ? AT_MOST(x, y) : LESS(x, y);
 }
 
 /* The same for any y. */
 PHINTYS_INLINE int NAMED(is_before_any)(T x, T y, int or_equal) {
-    return IS_NAN(y) ? NAMED(is_before_nan)(x, y, or_equal) : NAMED(is_before)(x, y, or_equal);
+    return or_equal ? !(BEFORE(y, x)) : BEFORE(x, y);
 }
 
 /* The position of a NaN. Not inlined: it runs seldom, and four searches call it. */
@@ -36,7 +29,7 @@ static __attribute__((noinline)) npy_intp NAMED(position_of_nan)(Haystack *hay, 
     npy_intp first = 0, end = hay->length;
     while (first < end) {
         npy_intp middle = first + (end - first) / 2;
-        if (NAMED(is_before_nan)(NAMED(element)(hay, middle, ordered), needle, or_equal)) first = middle + 1;
+        if (NAMED(is_before_any)(NAMED(element)(hay, middle, ordered), needle, or_equal)) first = middle + 1;
         else end = middle;
     }
     return first;
@@ -45,8 +38,8 @@ static __attribute__((noinline)) npy_intp NAMED(position_of_nan)(Haystack *hay, 
 /* Whether needles ascend and none is NaN; without a branch for each. */
 PHINTYS_INLINE int NAMED(is_ascending)(const T *needles, int count) {
     int ascending = 1;
-    for (int j = 0; j < count; j++) ascending &= !(IS_NAN(needles[j]));
-    for (int j = 1; j < count; j++) ascending &= !(IS_LESS(needles[j], needles[j - 1]));
+    for (int j = 0; j < count; j++) ascending &= IS_NUMBER(needles[j]);
+    for (int j = 1; j < count; j++) ascending &= !(LESS(needles[j], needles[j - 1]));
     return ascending;
 }
 
@@ -81,7 +74,7 @@ PHINTYS_INLINE void NAMED(halve)(Haystack *hay, const T *needles, npy_intp start
 PHINTYS_INLINE int NAMED(is_sorted)(Haystack *hay, int ordered) {
     int sorted = 1;
     for (npy_intp i = 1; i < hay->length; i++)
-        sorted &= !(IS_LESS(NAMED(element)(hay, i, ordered), NAMED(element)(hay, i - 1, ordered)));
+        sorted &= !(LESS(NAMED(element)(hay, i, ordered), NAMED(element)(hay, i - 1, ordered)));
     return sorted;
 }
 
@@ -122,8 +115,8 @@ PHINTYS_INLINE void NAMED(search)(Haystack *hay, const T *needles, npy_intp coun
         }
         NAMED(halve)(hay, sought, start, left, found, or_equal, ordered);
         for (int j = 0; j < block; j++)
-            positions[done + j] = IS_NAN(sought[j]) ? NAMED(position_of_nan)(hay, sought[j], or_equal, ordered)
-                                                 : found[j];
+            positions[done + j] = IS_NUMBER(sought[j]) ? found[j]
+                                                    : NAMED(position_of_nan)(hay, sought[j], or_equal, ordered);
     }
 }
 
@@ -136,10 +129,8 @@ static void NAMED(right)(Haystack *hay, const char *needles, npy_intp count, int
 }
 
 /* Loads of elements at the positions of `order` take longest by far, so one function serves both sides. */
-static void NAMED(ordered)(Haystack *hay, const char *needles, npy_intp count, int64_t *positions) {
+static void NAMED(ordered_needles)(Haystack *hay, const char *needles, npy_intp count, int64_t *positions) {
     NAMED(search)(hay, (const T *)needles, count, positions, hay->or_equal, 1);
 }
 
 #undef NAMED
-#undef NAME
-#undef T

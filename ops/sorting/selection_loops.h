@@ -1,6 +1,6 @@
 /* Selection without sorting: partitions of a line, and its largest or smallest elements with their positions, for every
- * dtype. selections.template.h lists the dtypes of an instruction set, selection_loops.template.h has them for one of
- * these, quickselect.template.h the partitions, selection_vectors.h what vectors need.
+ * dtype. selection_loops.template.h has them for one dtype, quickselect.template.h the partitions, selection_vectors.h
+ * what vectors need.
  *
  * NaN is after every number, as NumPy sorts. Among equal values the best are those that are first in the line, so their
  * positions are determined.
@@ -77,8 +77,11 @@ PHINTYS_INLINE void phintys_write_position(char *to, int size, npy_intp position
 #else
 static void phintys_fill_bits_of_mask(void) {}
 #endif
-#define LOOPS "sorting/selections.template.h"
+#define LOOPS_OF_DTYPE "selection_loops.template.h"
+#define LOOPS "sorting/each_order.h"
 #include "native/each_set.h"
+#undef LOOPS_OF_DTYPE
+#undef LANES
 #undef V
 #undef ALL
 #undef WIDTH

@@ -1,20 +1,21 @@
-/* Partitions and the largest or smallest elements, for one dtype and one instruction set; see selections.template.h.
- * Defined before the include:
- * T, P: the types of an element and of a position while it is computed; DTYPE: the name.
- * BEFORE(a, b), a total order of values; HAS_NAN, whether vectors compare NaN unlike it; MAYBE_ABOVE and MAYBE_BELOW,
- * tests that vectorise and are true at least where BEFORE(b, a) or BEFORE(a, b) is.
- * VECTORS: whether vectors V have the dtype, as selection_vectors.h describes. T and DTYPE are undefined at the end.
+/* Partitions and the largest or smallest elements, for one dtype and one instruction set. Included by each_order.h.
+ * Numbers of 4 and 8 bytes are compared and packed by vectors V, where there are some (selection_vectors.h); others by
+ * loops that the compiler makes vectors of. P is the type of a position while it is computed: where there are vectors,
+ * positions have the size of the elements, and are packed as these are.
  */
+#if SET_LEVEL < LEVELS
 #define OF(FUNCTION) PHINTYS_NAMED(PHINTYS_NAMED(FUNCTION, DTYPE), SET)
 #define PAIR OF(pair)
-#if HAS_NAN
-#define IS_NUMBER(x) ((x) == (x))
-#else
-#define IS_NUMBER(x) 1
-#endif
-
+#define P OF(place)
 typedef T OF(value);
-typedef P OF(place);
+#if SET_LEVEL && LEVELS == 3
+#define VECTORS 1
+typedef __typeof__(__builtin_choose_expr(sizeof(T) == 4, (int32_t)0, (int64_t)0)) P;
+typedef T LANES __attribute__((vector_size(SET_BYTES)));
+#else
+#define VECTORS 0
+typedef npy_intp P;
+#endif
 typedef struct { T value; npy_intp position; } PAIR;
 
 #include "quickselect.template.h"
@@ -99,7 +100,7 @@ PHINTYS_INLINE npy_intp OF(append_better)(const T *block, const P *block_positio
         if (vectors && i + WIDTH <= count) {
             const V values = LOAD(block + i);
             const int mask = largest == with_equal ? BELOW(values, limit) ^ (largest ? ALL : 0)
-                                                   : AT_MOST(values, limit) ^ (largest ? ALL : 0);
+                                                   : NOT_ABOVE(values, limit) ^ (largest ? ALL : 0);
             STORE(found->values + held, PACK(values, mask));
             if (with_positions) {
                 const V numbers = block_positions ? LOAD(block_positions + i) : POSITIONS(first + i);
@@ -240,8 +241,8 @@ static void OF(best_of_line)(const char *line, npy_intp step, npy_intp count, co
 }
 
 #undef OF
-#undef BETTER
-#undef IS_NUMBER
+#undef P
 #undef PAIR
-#undef T
-#undef DTYPE
+#undef VECTORS
+#undef BETTER
+#endif

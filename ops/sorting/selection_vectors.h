@@ -20,67 +20,28 @@ static void phintys_fill_bits_of_mask(void) {
             if (mask >> bit & 1) phintys_bits_of_mask[mask][count++] = (uint8_t)bit;
 }
 
-#define AVX2_BITS(MASK) _mm256_movemask_ps(_mm256_castsi256_ps(MASK))
-#define AVX2_SIGN_32 _mm256_set1_epi32(INT32_MIN)
-#define AVX2_SIGN_64 _mm256_set1_epi64x(INT64_MIN)
-#define AVX2_UNSIGNED(WIDTH, a, b) _mm256_cmpgt_epi##WIDTH(_mm256_xor_si256(b, AVX2_SIGN_##WIDTH), \
-                                                           _mm256_xor_si256(a, AVX2_SIGN_##WIDTH))
-/* The bits of a < b. */
-#define BELOW_int32_avx2(a, b) AVX2_BITS(_mm256_cmpgt_epi32(b, a))
-#define BELOW_int64_avx2(a, b) AVX2_BITS(_mm256_cmpgt_epi64(b, a))
-#define BELOW_uint32_avx2(a, b) AVX2_BITS(AVX2_UNSIGNED(32, a, b))
-#define BELOW_uint64_avx2(a, b) AVX2_BITS(AVX2_UNSIGNED(64, a, b))
-#define AVX2_FLOATS(a, b, HOW) _mm256_movemask_ps(_mm256_cmp_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b), HOW))
-#define AVX2_DOUBLES(a, b, HOW) \
-    _mm256_movemask_ps(_mm256_castpd_ps(_mm256_cmp_pd(_mm256_castsi256_pd(a), _mm256_castsi256_pd(b), HOW)))
-#define BELOW_float32_avx2(a, b) AVX2_FLOATS(a, b, _CMP_LT_OQ)
-#define BELOW_float64_avx2(a, b) AVX2_DOUBLES(a, b, _CMP_LT_OQ)
-/* The bits of a <= b. */
-#define AT_MOST_int32_avx2(a, b) (BELOW_int32_avx2(b, a) ^ 255)
-#define AT_MOST_int64_avx2(a, b) (BELOW_int64_avx2(b, a) ^ 255)
-#define AT_MOST_uint32_avx2(a, b) (BELOW_uint32_avx2(b, a) ^ 255)
-#define AT_MOST_uint64_avx2(a, b) (BELOW_uint64_avx2(b, a) ^ 255)
-#define AT_MOST_float32_avx2(a, b) AVX2_FLOATS(a, b, _CMP_LE_OQ)
-#define AT_MOST_float64_avx2(a, b) AVX2_DOUBLES(a, b, _CMP_LE_OQ)
-
-#define SPREAD_int32_avx2(x) _mm256_set1_epi32(x)
-#define SPREAD_int64_avx2(x) _mm256_set1_epi64x(x)
-#define SPREAD_uint32_avx2(x) _mm256_set1_epi32((int32_t)(x))
-#define SPREAD_uint64_avx2(x) _mm256_set1_epi64x((int64_t)(x))
-#define SPREAD_float32_avx2(x) _mm256_castps_si256(_mm256_set1_ps(x))
-#define SPREAD_float64_avx2(x) _mm256_castpd_si256(_mm256_set1_pd(x))
+/* The bits of a < b and of a <= b, where HOW is 1 and 2. */
+#define COMPARED_int32(a, b, HOW) _mm512_cmp_epi32_mask(a, b, HOW)
+#define COMPARED_int64(a, b, HOW) _mm512_cmp_epi64_mask(a, b, HOW)
+#define COMPARED_uint32(a, b, HOW) _mm512_cmp_epu32_mask(a, b, HOW)
+#define COMPARED_uint64(a, b, HOW) _mm512_cmp_epu64_mask(a, b, HOW)
+#define COMPARED_float32(a, b, HOW) _mm512_cmp_ps_mask((__m512)(a), (__m512)(b), HOW)
+#define COMPARED_float64(a, b, HOW) _mm512_cmp_pd_mask((__m512d)(a), (__m512d)(b), HOW)
+#define BELOW_avx512(a, b) (int)PHINTYS_NAMED(COMPARED, DTYPE)(a, b, 1)
+#define NOT_ABOVE_avx512(a, b) (int)PHINTYS_NAMED(COMPARED, DTYPE)(a, b, 2)
+#define BELOW_avx2(a, b) _mm256_movemask_ps((__m256)((LANES)(a) < (LANES)(b)))
+#define NOT_ABOVE_avx2(a, b) _mm256_movemask_ps((__m256)((LANES)(a) <= (LANES)(b)))
+#define PACK_avx512_4(vector, mask) _mm512_maskz_compress_epi32((__mmask16)(mask), vector)
+#define PACK_avx512_8(vector, mask) _mm512_maskz_compress_epi64((__mmask8)(mask), vector)
 #define POSITIONS_4_avx2(first) \
     _mm256_add_epi32(_mm256_set1_epi32((int32_t)(first)), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7))
 #define POSITIONS_8_avx2(first) _mm256_add_epi64(_mm256_set1_epi64x(first), _mm256_setr_epi64x(0, 1, 2, 3))
-
-#define AVX512_FLOATS(a, b, HOW) ((int)_mm512_cmp_ps_mask(_mm512_castsi512_ps(a), _mm512_castsi512_ps(b), HOW))
-#define AVX512_DOUBLES(a, b, HOW) ((int)_mm512_cmp_pd_mask(_mm512_castsi512_pd(a), _mm512_castsi512_pd(b), HOW))
-#define BELOW_int32_avx512(a, b) ((int)_mm512_cmplt_epi32_mask(a, b))
-#define BELOW_int64_avx512(a, b) ((int)_mm512_cmplt_epi64_mask(a, b))
-#define BELOW_uint32_avx512(a, b) ((int)_mm512_cmplt_epu32_mask(a, b))
-#define BELOW_uint64_avx512(a, b) ((int)_mm512_cmplt_epu64_mask(a, b))
-#define BELOW_float32_avx512(a, b) AVX512_FLOATS(a, b, _CMP_LT_OQ)
-#define BELOW_float64_avx512(a, b) AVX512_DOUBLES(a, b, _CMP_LT_OQ)
-#define AT_MOST_int32_avx512(a, b) ((int)_mm512_cmple_epi32_mask(a, b))
-#define AT_MOST_int64_avx512(a, b) ((int)_mm512_cmple_epi64_mask(a, b))
-#define AT_MOST_uint32_avx512(a, b) ((int)_mm512_cmple_epu32_mask(a, b))
-#define AT_MOST_uint64_avx512(a, b) ((int)_mm512_cmple_epu64_mask(a, b))
-#define AT_MOST_float32_avx512(a, b) AVX512_FLOATS(a, b, _CMP_LE_OQ)
-#define AT_MOST_float64_avx512(a, b) AVX512_DOUBLES(a, b, _CMP_LE_OQ)
-#define SPREAD_int32_avx512(x) _mm512_set1_epi32(x)
-#define SPREAD_int64_avx512(x) _mm512_set1_epi64(x)
-#define SPREAD_uint32_avx512(x) _mm512_set1_epi32((int32_t)(x))
-#define SPREAD_uint64_avx512(x) _mm512_set1_epi64((int64_t)(x))
-#define SPREAD_float32_avx512(x) _mm512_castps_si512(_mm512_set1_ps(x))
-#define SPREAD_float64_avx512(x) _mm512_castpd_si512(_mm512_set1_pd(x))
-#define PACK_avx512_4(vector, mask) _mm512_maskz_compress_epi32((__mmask16)(mask), vector)
-#define PACK_avx512_8(vector, mask) _mm512_maskz_compress_epi64((__mmask8)(mask), vector)
 #define POSITIONS_4_avx512(first) _mm512_add_epi32(_mm512_set1_epi32((int32_t)(first)), \
     _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15))
 #define POSITIONS_8_avx512(first) _mm512_add_epi64(_mm512_set1_epi64(first), _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7))
 
 /* Of the set that is being compiled. */
-#define IN_SET_OF(NAME) PHINTYS_NAMED(PHINTYS_NAMED(NAME, DTYPE), SET)
+#define LANES PHINTYS_NAMED(PHINTYS_NAMED(lanes, DTYPE), SET)        /* as elements */
 #define V_avx2 __m256i
 #define V_avx512 __m512i
 #define V PHINTYS_NAMED(V, SET)
@@ -111,8 +72,8 @@ static void phintys_fill_bits_of_mask(void) {
 #define PACK(vector, mask) PHINTYS_NAMED(PACK, SET)(vector, mask)
 #define POSITIONS(first) \
     (sizeof(T) == 4 ? PHINTYS_NAMED(POSITIONS_4, SET)(first) : PHINTYS_NAMED(POSITIONS_8, SET)(first))
-#define SPREAD(x) IN_SET_OF(SPREAD)(x)
-#define BELOW(a, b) IN_SET_OF(BELOW)(a, b)
-#define AT_MOST(a, b) IN_SET_OF(AT_MOST)(a, b)
+#define SPREAD(x) ((V)((x) - (LANES){0}))
+#define BELOW(a, b) PHINTYS_NAMED(BELOW, SET)(a, b)
+#define NOT_ABOVE(a, b) PHINTYS_NAMED(NOT_ABOVE, SET)(a, b)
 
 #endif

@@ -222,8 +222,8 @@ def test_no_header_that_the_compiler_reads_is_missing(native_sources):
     tree, modules = native_sources
     compiler = shlex.split(os.environ.get("CC") or sysconfig.get_config_var("CC"))
     for folder in ("vm", "ops"):
-        headers = sorted(str(path.relative_to(tree)) for path in (tree / folder).rglob("*.h")
-                         if path.name != "each_set.h")          # others say what it includes
+        headers = [str(path.relative_to(tree)) for path in sorted((tree / folder).rglob("*.h"))
+                         if not path.name.startswith("each_")]    # others say what these include
         rules = subprocess.run([*compiler, "-MM", "-I", folder, "-I", numpy.get_include(),
                                 "-I", sysconfig.get_path("include"), "-x", "c", *headers],
                                cwd=tree, capture_output=True, text=True)
