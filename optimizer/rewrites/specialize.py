@@ -63,6 +63,33 @@ def quotient_of_quotient(fgraph, node):
     return apply_op("neg", quotient) if negated else quotient
 
 
+FEWEST_QUOTIENTS = 64           # fewer divisions of float64 take no longer than one more kernel: 12 ns
+
+
+def square_of_quotient(fgraph, node):
+    """``sqr(x / s) -> sqr(x * inv(s))`` where s has fewer elements than the result, as a standard deviation in a
+    logarithm of a density: a division takes several times as long. Others would see that ``x * inv(x)`` may not be
+    1."""
+    (quotient,), out = node.inputs, node.outputs[0]
+    if key(quotient) != "true_div" or len(fgraph.clients[quotient]) > 1:
+        return None
+    x, divisor = quotient.owner.inputs
+    value = constant_value(divisor)
+    if value is None:
+        lengths = out.type.shape
+        if divisor.type.broadcastable == out.type.broadcastable or divisor.type.dtype != out.type.dtype \
+                or None not in lengths and math.prod(lengths) < FEWEST_QUOTIENTS:
+            return None
+        inverse = apply_op("inv", divisor)
+    elif type(value) in (int, float) and 1e-30 < abs(value) < 1e30:
+        inverse = constant_like(1.0 / value, out)
+    else:
+        return None
+    if x.type.dtype != out.type.dtype or not out.type.dtype.startswith("float"):
+        return None
+    return apply_op("sqr", apply_op("mul", x, inverse))
+
+
 def quotient_of_outer_product(fgraph, node):
     """``x * y / s -> x / s * y`` where ``x / s`` has fewer elements than the result, as for a column and a row: as many
     divisions are left out. Others may read the product; a multiplication takes a fraction of a division."""
@@ -132,6 +159,7 @@ REWRITES = [
     Rewrite("local_div_by_power_of_two", ("true_div",), divide_by_power_of_two, (FAST_RUN,)),
     Rewrite("local_div_of_div", ("true_div",), quotient_of_quotient, (FAST_RUN,), of=("true_div", "neg"),
             changes="range rounding"),
+    Rewrite("local_sqr_of_div", ("sqr",), square_of_quotient, (FAST_RUN,), of=("true_div",), changes="range rounding"),
     Rewrite("local_div_of_outer_product", ("true_div",), quotient_of_outer_product, (FAST_RUN,), of=("mul",),
             changes="nan range rounding"),
     Rewrite("local_outer_product", ("Dot",), outer_product, (FAST_RUN,), changes="rounding"),

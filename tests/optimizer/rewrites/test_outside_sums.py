@@ -142,6 +142,26 @@ def test_the_range_is_kept_by_default(name):
     compare(inputs, build, IN_RANGE[name])
 
 
+# A square of a quotient: the expression, and the operations. What others read is divided, as is by as many divisors.
+SQUARES = {
+    "a standard deviation": (lambda: exp(sqr((Z - T) / S)).sum(), ["sub", "inv", "mul", "sqr", "exp", "Sum"]),
+    "a constant": (lambda: exp(sqr(X / 3)), ["mul", "sqr", "exp"]),
+    "a constant whose inverse is out of range": (lambda: exp(sqr(X / 1e-310)), ["true_div", "sqr", "exp"]),
+    "a few elements": (lambda: exp(sqr(X / S)), ["true_div", "sqr", "exp"]),
+    "a divisor of each element": (lambda: exp(sqr(Z / FREE[0])), ["Subtensor", "true_div", "sqr", "exp"]),
+    "another reader": (lambda: [Z / S, exp(sqr(Z / S))], ["true_div", "sqr", "exp"]),
+}
+
+
+@pytest.mark.parametrize("name", SQUARES)
+def test_squares_of_quotients_by_few_are_squares_of_products(name):
+    build, wanted = SQUARES[name]
+    compare([X, Z, S, T, FREE], build, wanted)
+    made = build()
+    strict = optimized([X, Z, S, T, FREE], made if isinstance(made, list) else [made], UNFUSED.under("strict"))
+    assert "inv" not in operations(strict)
+
+
 def compare(inputs, build, wanted):
     """Compare values with those of no rewrites, and operations with those wanted, unless these are None."""
     made = build()
