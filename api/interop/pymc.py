@@ -235,7 +235,7 @@ def installed() -> Iterator[None]:
         yield
 
 
-def sample(*arguments: Any, **options: Any) -> Any:
+def sample(*arguments: Any, client: Any = None, **options: Any) -> Any:
     """Draw samples from the posterior by phintys: ``pymc.sample`` in the mode PHINTYS.
 
     nutpie samples if it is installed, all variables are continuous, and no argument is given that only PyMC's samplers
@@ -249,6 +249,9 @@ def sample(*arguments: Any, **options: Any) -> Any:
         Also as the first argument; by default the model whose block this is.
     draws : int, optional
         Draws of each chain, 1000 by default; the first argument but for the model.
+    client : optional
+        Who draws the chains, 4 by default, each as a task: a ``dask.distributed.Client``, a cluster or its address, or
+        an executor of processes, as of ``phintys.distributed.map``. Chains depend on ``random_seed`` alone.
     **options
         All others of ``pymc.sample``.
 
@@ -276,6 +279,10 @@ def sample(*arguments: Any, **options: Any) -> Any:
     if arguments and isinstance(arguments[0], core.Model if FROZEN is None else core.BaseModel):
         options["model"], *arguments = arguments
     options["compile_kwargs"] = _with_mode(options)
+    if client is not None:
+        from phintys.interop.pymc_chains import sample_over
+
+        return sample_over(client, sample, arguments, options)
     with STARTS.used(), SAMPLING.used(), default_here():
         if _nutpie_is_to_be_asked_for(options):
             options["nuts_sampler"] = "nutpie"
@@ -296,7 +303,11 @@ def default_here() -> Iterator[None]:
         _here.reset(token)
 
 
-sample.__signature__ = inspect.signature(pymc.sample)
+_parameters = inspect.signature(pymc.sample).parameters
+sample.__signature__ = inspect.Signature([            # type: ignore[attr-defined]
+    *[one for one in _parameters.values() if one.kind is not one.VAR_KEYWORD],
+    inspect.Parameter("client", inspect.Parameter.KEYWORD_ONLY, default=None),
+    *[one for one in _parameters.values() if one.kind is one.VAR_KEYWORD]])
 
 
 def _with_mode(options):
