@@ -5,6 +5,7 @@ from phintys.graph.valueless_types import disconnected_type
 from phintys.graph.variable import Variable
 from phintys.ops.elementwise.scalar import neq
 from phintys.ops.identity.assertion_kernel import EqualLengthsKernel, mismatch_text
+from phintys.ops.shape.shape import Shape_i
 from phintys.ops.types.dtypes import discrete_dtypes
 
 NUMBER, VALUE = -1, -1         # in `groups`: an operand that is no input but a number; an axis: the input is the length
@@ -57,7 +58,10 @@ class EqualLengths(Op):
                 return NUMBER, int(entry), ""
             variable, axis = entry if isinstance(entry, tuple) else (entry, VALUE)
             name = variable.name or "input"
-            return number_of(variable), axis, name if axis == VALUE else f"{name}.shape[{axis}]"
+            name = name if axis == VALUE else f"{name}.shape[{axis}]"
+            if axis != VALUE and variable.type.layout is None:      # an object, such as a sparse matrix
+                variable, axis = Shape_i(axis)(variable), VALUE
+            return number_of(variable), axis, name
 
         def as_integer(condition):
             return condition if condition.type.dtype in discrete_dtypes else neq(condition, 0)

@@ -1,8 +1,10 @@
 """EqualLengths: a view of a tensor if lengths agree, and the error of an elementwise operation if they do not."""
 import numpy
 import pytest
+import scipy.sparse
 
 import phintys
+import phintys.sparse
 import phintys.tensor as T
 from phintys.ops.identity.equal_lengths import EqualLengths
 
@@ -22,6 +24,16 @@ def test_lengths_numbers_and_values(mode):
                                    ((1, 3), 3, r"y.shape\[0\]")):
         with pytest.raises(ValueError, match=message):
             f(value, numpy.zeros(shape), length)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_lengths_of_sparse_matrices(mode):
+    matrix, other = phintys.sparse.csr_matrix("matrix"), phintys.shared(numpy.ones((2, 3)))
+    f = phintys.function([matrix, y], (other - phintys.sparse.dot(matrix, y)).shape, mode=mode)
+    value = scipy.sparse.csr_matrix(numpy.eye(4)[:2])
+    assert f(value, numpy.zeros((4, 3))).tolist() == [2, 3]
+    with pytest.raises(ValueError, match=r"matrix.shape\[0\]|2.*4|4.*2"):
+        f(scipy.sparse.csr_matrix(numpy.eye(4)), numpy.zeros((4, 3)))
 
 
 @pytest.mark.parametrize("mode", MODES)
