@@ -21,6 +21,21 @@ def _check_name(name):
         raise ValueError(f"The name of the object cannot be the name of another existing object: {name!r}")
 
 
+def as_query(tags: Any, subqueries: Any = None) -> Any:
+    """The query that the arguments of ``DB.query`` describe."""
+    if tags and isinstance(tags[0], Query):
+        if len(tags) > 1 or subqueries:
+            raise TypeError("If the first argument to query is a Query, there should be no other arguments: got "
+                            f"{tags[1:]} and {subqueries}")
+        return tags[0]
+    groups: dict[str, list[str]] = {"+": [], "&": [], "-": []}
+    for tag in tags:
+        if tag[:1] not in groups:
+            raise ValueError(f"'query' syntax error: all tags must start with one of +, & or -, not {tag!r}")
+        groups[tag[0]].append(tag[1:])
+    return Query(groups["+"], groups["&"], groups["-"], subqueries)
+
+
 class RegisteredFamily:
     """A family of rewrites that users may add to."""
 
@@ -117,14 +132,7 @@ class RewriteDatabase:
         ValueError
             For a tag that starts with another character.
         """
-        if len(tags) == 1 and isinstance(tags[0], Query):
-            return QueriedOptimizer(tags[0])
-        groups = {"+": [], "-": [], "&": []}
-        for tag in tags:
-            if tag[:1] not in groups:
-                raise ValueError(f"'query' syntax error: {tag!r} starts neither with +, - nor &")
-            groups[tag[0]].append(tag[1:])
-        return QueriedOptimizer(Query(groups["+"], require=groups["&"], exclude=groups["-"]))
+        return QueriedOptimizer(as_query(tags))
 
 
 optdb = RewriteDatabase()

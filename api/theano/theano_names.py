@@ -36,7 +36,7 @@ COMMON = {
 OF_BASIC = """ShapeError Default Flatten default setdefault constructor check_equal_numpy numpy_scalar makeKeepDims
     check_and_normalize_axes alloc_validate_shape"""
 OF_SUBTENSOR = """AdvancedIndexingError AdvancedBooleanIndexingError make_constant get_idx_list as_index_variable
-    adv_index_broadcastable_pattern check_advanced_indexing_dimensions check_and_reject_bool SubtensorPrinter"""
+    adv_index_broadcastable_pattern check_advanced_indexing_dimensions check_and_reject_bool"""
 
 # Module → module that has the names → the names.
 ELSEWHERE = {
@@ -44,12 +44,15 @@ ELSEWHERE = {
         "phintys.tensor.older": f"{OF_BASIC} {OF_SUBTENSOR} as_int_none_variable",
         "phintys.tensor.io": "MPIRecv MPIRecvWait MPISend MPISendWait irecv isend recv send mpi_send_wait_cmp "
                              "mpi_send_wait_key mpi_tag_cmp mpi_tag_key",
+        "phintys.reports.pretty_print": "SubtensorPrinter",
         "phintys.ops.operators": "TensorConstantSignature _tensor_py_operators", "phintys.scalar": "int32"},
     "phintys.compile": {"phintys.modes": "OPT_FAST_COMPILE OPT_FAST_RUN OPT_FAST_RUN_STABLE OPT_MERGE OPT_NONE OPT_O2 "
                                          "OPT_O3 OPT_STABILIZE OPT_UNSAFE"},
     "phintys.modes": {"phintys.rewrite_database": "optdb"},
-    "phintys.tensor.subtensor": {"phintys.tensor.older": OF_SUBTENSOR},
-    "phintys.tensor.elemwise": {"phintys.tensor.older": "DimShufflePrinter MulWithoutZeros mul_without_zeros",
+    "phintys.tensor.subtensor": {"phintys.tensor.older": OF_SUBTENSOR,
+                                 "phintys.reports.pretty_print": "SubtensorPrinter"},
+    "phintys.tensor.elemwise": {"phintys.tensor.older": "MulWithoutZeros mul_without_zeros",
+                                "phintys.reports.pretty_print": "DimShufflePrinter",
                                 "phintys.misc.frozendict": "frozendict"},
     "phintys.tensor.type_other": {"phintys.tensor.older": "as_int_none_variable"},
     "phintys.scalar": {"phintys.tensor.older": "NumpyAutocaster autocast_int round_half_away_from_zero_",

@@ -15,6 +15,7 @@ from phintys.gof.navigators import NavigatorOptimizer, TopoOptimizer
 from phintys.gof.whole_optimizers import Optimizer, SeqOptimizer
 from phintys.graph.config import config
 from phintys.optimizer.engine.database import Query
+from phintys.rewrite_database import as_query
 
 
 class DB:
@@ -132,21 +133,6 @@ class DB:
         print(f"{type(self).__name__} (id {id(self)})", file=stream)
         for name, tags in self.tags.items():
             print(f"  {name}: {', '.join(sorted(tags - {name}))}", file=stream)
-
-
-def as_query(tags: Any, subqueries: Any = None) -> Any:
-    """The query that the arguments of ``DB.query`` describe."""
-    if tags and isinstance(tags[0], Query):
-        if len(tags) > 1 or subqueries:
-            raise TypeError("If the first argument to query is a Query, there should be no other arguments: got "
-                            f"{tags[1:]} and {subqueries}")
-        return tags[0]
-    groups: dict[str, list[str]] = {"+": [], "&": [], "-": []}
-    for tag in tags:
-        if tag[:1] not in groups:
-            raise ValueError(f"'query' syntax error: all tags must start with one of +, & or -, not {tag!r}")
-        groups[tag[0]].append(tag[1:])
-    return Query(groups["+"], groups["&"], groups["-"], subqueries)
 
 
 class EquilibriumDB(DB):

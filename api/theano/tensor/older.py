@@ -17,7 +17,7 @@ from phintys.graph.op import Op
 from phintys.graph.type import Type
 from phintys.graph.variable import Constant, Variable
 from phintys.ops.creation.absent import is_absent
-from phintys.ops.indexing.subtensor import Subtensor, index_text
+from phintys.ops.indexing.subtensor import entry_parts, filled
 from phintys.ops.types.axes import several_axes
 from phintys.ops.types.constant import convert
 from phintys.ops.types.slice_type import NoneConst, NoneTypeT, SliceType, make_slice
@@ -246,18 +246,9 @@ def make_constant(args: Any) -> Any:
 def get_idx_list(inputs: Sequence[Variable], idx_list: Sequence[Any], get_count: bool = False) -> tuple[Any, ...]:
     """Return a `Subtensor`'s index with its types replaced by the node's inputs after the first; or how many of them
     it takes."""
-    left = iter(inputs[1:])
-    taken = []
-
-    def filled(entry):
-        if isinstance(entry, slice):
-            return slice(*[filled(part) for part in (entry.start, entry.stop, entry.step)])
-        if not isinstance(entry, Type):
-            return entry
-        taken.append(next(left))
-        return taken[-1]
-    found = tuple([filled(entry) for entry in idx_list])
-    return len(taken) if get_count else found
+    found = filled(idx_list, inputs[1:])
+    taken = [part for entry in idx_list for part in entry_parts(entry) if isinstance(part, Type)]
+    return len(taken) if get_count else tuple(found)
 
 
 def equal_slices(first: Any, second: Any) -> Any:
@@ -346,37 +337,3 @@ def check_and_reject_bool(args_el: Any) -> None:
                             "AdvancedBooleanSubtensor instead.")
         if not isinstance(entry, (Variable, numpy.ndarray, str)) and isinstance(entry, Iterable):
             left.extend(entry)
-
-
-class SubtensorPrinter:
-    """Prints a `Subtensor` as ``x[index]``, for `pprint`."""
-
-    def process(self, r: Variable, pstate: Any) -> Any:
-        """Return the text of a variable."""
-        if r.owner is None or not isinstance(r.owner.op, Subtensor):
-            raise TypeError("Can only print Subtensor.")
-        entries = get_idx_list(r.owner.inputs, r.owner.op.idx_list)
-        text = index_text([_shown(entry, pstate) for entry in entries])
-        return f"{pstate.pprinter.process(r.owner.inputs[0], pstate)}[{text}]"
-
-
-def _shown(entry, pstate):
-    if isinstance(entry, slice):
-        return slice(*[_shown(part, pstate) for part in (entry.start, entry.stop, entry.step)])
-    return pstate.pprinter.process(entry) if isinstance(entry, Variable) else entry
-
-
-class DimShufflePrinter:
-    """Prints a `DimShuffle`, for `pprint`: ``x.T``, ``x``, or ``DimShuffle{order}(x)``."""
-
-    def process(self, r: Variable, pstate: Any) -> Any:
-        """Return the text of a variable."""
-        if r.owner is None or not isinstance(r.owner.op, tensor.DimShuffle):
-            raise TypeError("Can only print DimShuffle.")
-        order, inner = list(r.owner.op.new_order), pstate.pprinter.process(r.owner.inputs[0], pstate)
-        kept = order[sum(entry == "x" for entry in order):]
-        if order == list(range(len(order))) or kept == list(range(len(kept))) and "x" not in kept:
-            return inner
-        if order == [*reversed(range(r.owner.inputs[0].type.ndim))]:
-            return f"{inner}.T"
-        return f"DimShuffle{{{', '.join(map(str, order))}}}({inner})"

@@ -23,7 +23,7 @@ def test_queries(tags, length):
 
 
 def test_a_tag_needs_a_sign():
-    with pytest.raises(ValueError, match="starts neither"):
+    with pytest.raises(ValueError, match="must start with one of"):
         optdb.query("fast_run")
 
 
