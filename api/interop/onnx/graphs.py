@@ -9,12 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from phintys.graph.errors import made_at
+from phintys.interop.onnx.model import ExportError
 from phintys.ops.types.tensor_type import TensorType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from phintys.onnx_export import Translation
+    from phintys.interop.onnx.model import Translation
 
 FAR = 2 ** 63 - 1               # a position after all rows
 
@@ -52,7 +53,7 @@ def whole_loop(t: Translation, node: Any, inputs: Sequence[str]) -> list[str]:
     op, given = node.op, node.op.parts.outer_inputs(inputs)
     for variable in (*op.local_inputs, *op.local_outputs):
         if not isinstance(variable.type, TensorType):
-            raise t.refusal(f"a loop over {variable}{made_at(variable)} of type {variable.type}")
+            raise ExportError(f"a loop over {variable}{made_at(variable)} of type {variable.type}")
     body = Body(t, op, given)
     steps = t.cast(given.steps, "int64")
     first = [*given.states, *given.summed, *given.carried, *[t.constant(0, "int64")] * op.parts.is_while]

@@ -1,0 +1,1 @@
+"""Functions as models of ONNX; `phintys.export_onnx` makes them."""
