@@ -140,7 +140,7 @@ def general_toposort(outputs: Iterable[Any], deps: Any, debug_print: bool = Fals
     return order
 
 
-def _in_order(needed):
+def _in_order(needed: Any) -> list[Any]:
     if isinstance(needed, (set, frozenset)):
         raise TypeError(f"Non-deterministic collections here make toposort non-deterministic: {needed!r}")
     return list(needed or ())
