@@ -191,7 +191,7 @@ class ProgramUnpickler(pickle.Unpickler):
 def kept_program(function: Function) -> tuple[Any, ...] | None:
     """What a pickle keeps besides the graph, so that nothing is compiled: a checksum of the bytecode, a pickle of the
     program, the parts that it shares with the graph, and the types of arguments. None: it is to be compiled again."""
-    if not may_keep_program(function):
+    if not may_keep_program(function) or function.maker.memory_limit:       # plans need the graph that was compiled
         return None
     stream = io.BytesIO()
     pickler = ProgramPickler(stream, function.program)

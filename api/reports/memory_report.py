@@ -13,6 +13,7 @@ from collections import namedtuple
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from phintys.making.function_copies import Recipe
 from phintys.reports.loop_bodies import bodies_of
 from phintys.reports.predicted_shapes import Prediction
 from phintys.reports.scratch_memory import scratch_bytes
@@ -59,6 +60,8 @@ def report_of(function: Function, shapes: Sequence[Any] | Mapping[Any, Any] | No
     if shapes is not None:
         given = _arranged(function, shapes)
         function = _fitted(function, given)
+        if not any([layout.variable is not None for layout in function.program.cells]):     # kept in a pickle
+            function = Recipe(function).make(function.name, None)
         prediction = Prediction(function.program, given)
         return MemoryReport(function, prediction.shapes, prediction)
     function = _fitted(function, None)

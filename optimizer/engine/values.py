@@ -13,7 +13,7 @@ from phintys.ops.elementwise import scalar
 from phintys.ops.elementwise.composite import Composite
 from phintys.ops.elementwise.elementwise import Elemwise
 from phintys.ops.elementwise.scalar_op import SCALAR_OPS
-from phintys.ops.types.dtypes import continuous_dtypes, discrete_dtypes, uint_dtypes
+from phintys.ops.types.dtypes import continuous_dtypes, discrete_dtypes, float_dtypes, uint_dtypes
 from phintys.ops.types.tensor_type import TensorType
 from phintys.optimizer.engine.database import CONSTANT
 
@@ -68,6 +68,11 @@ def key(variable: Variable) -> str | None:
         return None
     op = node.op
     return op.rewrite_key if type(op) is Elemwise and op.rewrite_key else key_of(op)
+
+
+def is_float(variable: Variable) -> bool:
+    """Return whether it is a tensor of floats; a list has a type as its dtype."""
+    return getattr(variable.type, "dtype", None) in float_dtypes
 
 
 def is_inexact(variable: Variable) -> bool:

@@ -18,6 +18,7 @@ from phintys.optimizer.engine.values import (
     apply_wide,
     as_type,
     constant_like,
+    is_float,
     is_inside,
     key,
     key_of,
@@ -131,7 +132,7 @@ class Sums:
     def _find(self, fgraph):
         for node in list(fgraph.apply_nodes):
             out = node.outputs[0]
-            name = key(out) if getattr(out.type, "dtype", "").startswith("float") else None
+            name = key(out) if is_float(out) else None
             if name == "Sum":
                 self._note(out, 0, out, None)
             elif name == "add" and not is_inside(fgraph, out, sums.KEYS):

@@ -31,6 +31,7 @@ from phintys.optimizer.engine.values import (
     as_type,
     constant_like,
     constant_value,
+    is_float,
     key,
     key_of,
 )
@@ -164,8 +165,7 @@ class Pushed:
 
     def of(self, variable, shift=0, factor=1):
         """Return f of ``shift + factor * variable`` as `Found`, or None if nothing makes it more stable."""
-        if variable.owner is None or variable in self.stop or not self.left or not factor \
-                or not getattr(variable.type, "dtype", "").startswith("float"):
+        if variable.owner is None or variable in self.stop or not self.left or not factor or not is_float(variable):
             return None
         self.left -= 1
         found = self._by_name(key(variable), variable, shift, factor)

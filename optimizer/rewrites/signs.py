@@ -13,6 +13,7 @@ from phintys.optimizer.engine.values import (
     apply_wide,
     constant_like,
     constant_value,
+    is_float,
     is_inside,
     key,
     only_reader,
@@ -43,7 +44,7 @@ def is_not_negative(variable, depth=DEEPEST):
 
 
 def _has_sign(variable, names, of_number, depth):
-    if not depth or not getattr(variable.type, "dtype", "").startswith("float"):
+    if not depth or not is_float(variable):
         return False
     value = constant_value(variable)
     if value is not None:
@@ -60,7 +61,7 @@ def _has_sign(variable, names, of_number, depth):
 def is_bounded(variable, depth=DEEPEST):
     """Return whether the formula is at least a positive constant for all numbers for which it is defined: it does not
     underflow to 0."""
-    if not depth or not getattr(variable.type, "dtype", "").startswith("float"):
+    if not depth or not is_float(variable):
         return False
     value = constant_value(variable)
     if value is not None:

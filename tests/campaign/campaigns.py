@@ -33,11 +33,18 @@ Campaign = namedtuple("Campaign", "what unit count")
 POLICIES = True, False, "plan"
 
 
+def check_pytensor(seed):
+    """A program of PyTensor, where it is installed."""
+    if find_spec("pytensor"):
+        import_module("random_pytensor").check(seed)
+
+
 # ---- random programs -------------------------------------------------------------------------------------------------
 def random_unit(number):
     """Ten programs of one generator, half of them of all families, and the others of those that look closer."""
     checks = [random_programs.check, random_loops.check, random_programs.check, random_layouts.run_session,
-              random_programs.check, random_branches.check, random_programs.check, random_exchanges.check]
+              random_programs.check, random_branches.check, random_programs.check, random_exchanges.check,
+              random_programs.check, check_pytensor]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for seed in range(10 * number, 10 * number + 10):

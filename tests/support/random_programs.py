@@ -17,6 +17,7 @@ import warnings
 
 import numpy
 import scipy.special
+from c_calls import call_general
 from family_cases import DTYPES, LAYOUTS
 from seed_ranges import main
 
@@ -157,6 +158,24 @@ f 1 4 | slope(lambda a: (n.cumsum(a, axis={ax}) * b).sum(), a) <> n.flip(n.cumsu
 f 1 4 | slope(lambda a: n.max(a, axis={ax}).sum() + (a * b).sum(), a) * 0 + a <> a
 f 1 4 | slope(lambda a: T.log(T.exp(a).sum(axis={ax})).sum(), a) <> softmax(a, {ax})
 f 1 4 | slope(lambda a: (n.sort(a, axis={ax}) ** 2).sum(), a) <> 2 * a
+biufc 0 4 | n.sum(a, where=n.not_equal(a, b)); chosen([a, b, c], 1) <> b; whole(lambda a: a + a * b, a) <> a + a * b
+biufc 1 4 | n.sum(a, axis={ax}, where=n.equal(a, b)); n.concatenate([a[:1], b[:1]]); chosen([a[::2], b], -1) <> b
+biufc 1 4 | T.addbroadcast(a[:1], 0) * b <> a[0][None] * b
+biufc 1 4 | T.addbroadcast(a[..., :1], a.ndim - 1) + b <> a[..., 0][..., None] + b
+biufc 1 4 | n.sum(a[:0]{axes})
+iuf 1 4 | n.max(a, axis={ax}, initial=0, where=n.greater(a, b)); n.min(a{axes}, initial=1)
+fc 1 4 | n.mean(a, where=n.isfinite(a)); n.linalg.norm(a, axis={ax})
+f 0 4 | slope(lambda a: slope(lambda a: (a ** 3 * b).sum(), a).sum(), a) <> 6 * a * b
+f 0 4 | slope(lambda a: (slope(lambda a: (n.tanh(a) * b).sum(), a) * c).sum(), a) \
+<> -2 * b * c * n.tanh(a) * (1 - n.tanh(a) ** 2)
+f 0 4 | slope(lambda a: whole(lambda a: n.sin(a) * b, a).sum(), a) <> n.cos(a) * b
+f 0 4 | slope(lambda a: ifelse(T.gt(c.sum(), 0.0123), a * b, n.sin(a)).sum(), a) \
+<> b * 1 if c.sum() > 0.0123 else n.cos(a)
+f 1 4 | slope(lambda a: slope(lambda a: scan(lambda row, s: s * 0.5 + row ** 3, a, a[0] * 0)[-1].sum(), a).sum(), a) \
+<> a[0] * 0 + 6 * a * (0.5 ** n.arange(len(a) - 1, -1, -1)).astype(a.dtype).reshape((-1,) + (1,) * (a.ndim - 1))
+f 2 3 | scan(lambda row, s: s * 0.5 + scan(lambda x, t: x + t * 0.5, row, row[0] * 0).sum(), a, a[0] * 0) \
+<> loop(lambda row, s: s * a.dtype.type(0.5) + loop(lambda x, t: x + t * a.dtype.type(0.5), row, row[0] * 0).sum(), \
+a, a[0] * 0)
 f 2 2 | T.nnet.softmax(a) <> softmax(a, 1); T.log(T.nnet.softmax(a + b)) <> n.log(softmax(a + b, 1))
 f 2 2 | slope(lambda a: (a @ b.T).sum(), a) <> n.broadcast_to(b.sum(0), a.shape) * 1
 f 2 2 | slope(lambda b: (n.tanh(a @ b.T)).sum(), b) <> ((1 - n.tanh(a @ b.T) ** 2).T @ a)
@@ -224,21 +243,36 @@ def slope(function, x):
     return T.grad(function(x), x)
 
 
+def whole(function, x):
+    """A function of a value, and of those that it holds, as one op."""
+    x = T.as_tensor_variable(x)
+    inside = x.type()
+    result = function(inside)
+    others = [variable for variable in phintys.gof.graph.inputs([result])
+              if variable is not inside and not isinstance(variable, phintys.Constant)]
+    return phintys.OpFromGraph([inside, *others], [result])(x, *others)
+
+
 def rows(function, *operands):
     """Of each row."""
-    return numpy.array([function(*parts) for parts in zip(*operands)])
+    return numpy.stack([function(*parts) for parts in zip(*operands)])
 
 
 PLAIN = {"n": numpy, "softmax": softmax, "put": put, "at": at, "pool": pool,
          "convolved": convolved, "loop": loop, "rows": rows, "special": scipy.special, "solve": numpy.linalg.solve,
-         "eye": lambda a: numpy.eye(len(a), dtype=a.dtype)}
+         "eye": lambda a: numpy.eye(len(a), dtype=a.dtype), "chosen": lambda values, at: values[at],
+         "whole": lambda function, a: function(a)}
 SYMBOLIC = {"n": numpy, "T": T, "phintys": phintys, "ifelse": ifelse, "scan": scan, "slope": slope,
             "solve": T.slinalg.solve, "eye": lambda a: T.eye(a.shape[0], dtype=a.dtype), "sparse": phintys.sparse,
             "csr": phintys.sparse.csr_from_dense, "csc": phintys.sparse.csc_from_dense,
-            "dense": phintys.sparse.dense_from_sparse}
-WAYS = ("plain", "plain", "layouts", "updates", "lent", "saved", "pickled", "copied", "threads", "in place")
+            "dense": phintys.sparse.dense_from_sparse, "whole": whole,
+            "chosen": lambda values, at: phintys.typed_list.make_list(values)[at]}
+WAYS = ("plain", "plain", "layouts", "updates", "lent", "saved", "pickled", "copied", "threads", "in place",
+        "read-only", "one op", "borrowed", "C")
 MODES = ([("FAST_RUN", {})] * 4 + [("FAST_RUN", {"allow_gc": False}), ("FAST_RUN", {"allow_gc": "plan"}),
-         ("FAST_RUN", {"stress": True}), ("FAST_RUN", {"workers": 2}), ("FAST_COMPILE", {"allow_gc": "plan"})])
+         ("FAST_RUN", {"stress": True}), ("FAST_RUN", {"workers": 2}), ("FAST_COMPILE", {"allow_gc": "plan"}),
+         ("FAST_RUN", {"math_rules": "strict"}), ("FAST_RUN", {"math_rules": "fast"}),
+         ("FAST_RUN", {"memory_limit": 3000}), (phintys.Mode(optimizer=None), {})])
 
 
 class Program:
@@ -247,8 +281,8 @@ class Program:
     def __init__(self, seed, steps=8):
         self.random, self.seed = numpy.random.default_rng(seed), seed
         self.lengths = self.random.integers(2, 6, 4)
-        if self.random.integers(12) == 0:
-            self.lengths[self.random.integers(4)] = 0
+        if self.random.integers(6) == 0:
+            self.lengths[self.random.integers(4)] = self.random.integers(2)
         self.dtypes = self.random.choice(DTYPES, 2)
         if self.random.integers(3):
             self.dtypes[0] = "float64"
@@ -392,7 +426,7 @@ class Variant:
             self.mode, self.way = (DebugMode(check_isfinite=False, stability_patience=1), {}), "plain"
         wanted = {count - 1, int(program.random.integers(count)), int(program.random.integers(count))}
         self.outputs = sorted(wanted, reverse=bool(program.random.integers(2)))
-        self.stored = list(range(program.inputs)) if self.way == "updates" else []
+        self.stored = list(range(program.inputs)) if self.way in ("updates", "borrowed") else []
         self.gradient = None
         if program.random.integers(3) == 0:
             self.gradient = self.make_gradient()
@@ -414,8 +448,8 @@ class Variant:
         if self.gradient is not None:
             outputs.append(self.gradient)
         self.shared, updates, givens = [], [], {}
-        if way == "updates":
-            self.shared = [phintys.shared(self.values[n].copy()) for n in self.stored]
+        if self.stored:
+            self.shared = [phintys.shared(self.values[n].copy(), borrow=way == "borrowed") for n in self.stored]
             givens = dict(zip([inputs[n] for n in self.stored], self.shared))
             for variable, n in zip(self.shared, self.stored):
                 fitting = [m for m in range(program.inputs, len(self.values))
@@ -425,7 +459,9 @@ class Variant:
                     updates.append((variable, program.variables[fitting[-1 - program.seed % min(3, len(fitting))]]))
             inputs = []
         self.updates = {self.shared.index(variable): program.variables.index(new) for variable, new in updates}
-        if way == "lent":
+        if way == "one op":
+            outputs = phintys.OpFromGraph(inputs, outputs, on_unused_input="ignore")(*inputs, return_list=True)
+        if way in ("lent", "borrowed"):
             outputs = [Out(output, borrow=True) for output in outputs]
         if way == "in place":
             inputs = [In(variable, mutable=True) for variable in inputs]
@@ -442,14 +478,18 @@ class Variant:
             plain = phintys.function(program.variables[:program.inputs], self.gradient, mode="FAST_COMPILE",
                                      on_unused_input="ignore")
             wanted.append(numpy.asarray(plain(*arguments)))
-        given = [] if way == "updates" else [array.copy() for array in arguments]
-        first = [numpy.array(result) for result in function(*given)]
+        given = self.given(arguments)
+        try:
+            first = [numpy.array(result) for result in function(*given)]
+        except MemoryError:
+            assert "memory_limit" in self.mode[1]
+            return
         self.agree(first, wanted)
-        if way == "updates":
+        if self.stored:
             after = [variable.get_value() for variable in self.shared]
             self.agree(after, [self.values[self.updates.get(n, n)] for n in range(program.inputs)])
             for variable, array in zip(self.shared, arguments):
-                variable.set_value(array.copy())
+                variable.set_value(array.copy(), borrow=way == "borrowed")
         elif way != "in place":
             for array, original in zip(given, arguments):
                 numpy.testing.assert_array_equal(array, original, err_msg="an argument has changed")
@@ -466,15 +506,38 @@ class Variant:
             calls = pickle.loads(pickle.dumps(function))
         elif way == "copied":
             calls = copy.copy(function) if program.seed % 2 else copy.deepcopy(function)
+        if way == "C":
+            calls = self.by_c(function, first)
         if way == "threads":
             self.in_threads(function, arguments, first)
         for _ in range(2):
-            given = [] if way == "updates" else [array.copy() for array in arguments]
+            given = self.given(arguments)
             again = [numpy.array(result) for result in calls(*given)]
             for one, other in zip(first, again):
                 assert one.tobytes() == other.tobytes(), f"{self.title()}: not the same bits: {one} {other}"
             for variable, array in zip(self.shared, arguments):
                 variable.set_value(array.copy())
+
+    def given(self, arguments):
+        """What a call gets: new arrays, unless the values are stored."""
+        given = [] if self.stored else [array.copy() for array in arguments]
+        for array in given:
+            array.flags.writeable = self.way != "read-only"
+        return given
+
+    def by_c(self, function, first):
+        """The function as a C function; itself where it runs Python code."""
+        try:
+            entry = function.c_function("general")
+        except NotImplementedError:
+            return function
+
+        def call(*arguments):
+            outputs = [numpy.empty_like(result) for result in first]
+            status, _ = call_general(entry, list(map(numpy.ascontiguousarray, arguments)), outputs)
+            assert status == 0, f"{self.title()}: status {status}: {entry.error}"
+            return outputs
+        return call
 
     def in_threads(self, function, arguments, first):
         wrong = []

@@ -1,4 +1,7 @@
 """``config.memory_limit``: programs run in less memory than their values need, and compute the same bits."""
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
@@ -259,6 +262,27 @@ def test_calls_of_any_kind():
     copied = function.copy()
     np.testing.assert_array_equal(copied(values[0])[0], wanted["g0"])
     assert copied.memory_report().again
+
+
+@pytest.mark.parametrize("remake", [lambda f: pickle.loads(pickle.dumps(f)), copy.deepcopy, copy.copy])
+def test_pickles_and_copies_keep_the_limit(remake):
+    inputs, results, values = layers()
+    plain = phintys.function(inputs, results)
+    limit = plain.memory_report([value.shape for value in values]).modes[True].peak // 2
+    with phintys.change_flags(memory_limit=limit):
+        f = phintys.function(inputs, results)
+    again = remake(f)
+    for got, want in zip(again(*values), plain(*values)):
+        assert got.tobytes() == want.tobytes()
+    assert again.memory_report([value.shape for value in values]).modes[True].peak <= limit
+
+
+def test_a_report_of_a_pickle():
+    inputs, results, values = layers(3)
+    f = phintys.function(inputs, results)
+    shapes = [value.shape for value in values]
+    again = pickle.loads(pickle.dumps(f))
+    assert again.memory_report(shapes).modes == f.memory_report(shapes).modes
 
 
 def test_lazy_branches_and_loops():

@@ -137,3 +137,16 @@ def test_shared_lists():
 def test_refused(build, error, message):
     with pytest.raises(error, match=message):
         build(MATRICES("x"), T.dmatrix("m"))
+
+
+def test_lists_beside_formulas_that_are_made_stable():
+    """A rewrite that looks for floats sees a list, too, whose dtype is a type."""
+    x, y = T.dvector("x"), T.dvector("y")
+    item = phintys.typed_list.make_list([x[::2], y])[-1]
+    results = [T.log(T.exp(item).sum()), T.log(T.exp(x) + T.exp(y)), T.log(T.nnet.sigmoid(item))]
+    for mode in ("FAST_RUN", "FAST_COMPILE"):
+        found = phintys.function([x, y], results, mode=mode)([1.0, 2.0], [3.0, 4.0])
+        wanted = [numpy.log(numpy.exp([3.0, 4.0]).sum()), numpy.logaddexp([1, 2], [3, 4]),
+                  -numpy.log1p(numpy.exp([-3.0, -4.0]))]
+        for got, want in zip(found, wanted):
+            numpy.testing.assert_allclose(got, want, rtol=1e-13)

@@ -10,6 +10,7 @@ import weakref
 
 import numpy as np
 import pytest
+from c_calls import call_general
 from python_op import Doubled
 
 import phintys
@@ -607,23 +608,6 @@ def test_entries_end_and_others_take_their_places():
 
 
 # ---- other signatures ------------------------------------------------------------------------------------------------
-def call_general(entry, arguments, outputs, user_data=None):
-    """Call an entry of the signature ``general`` on arrays; the outputs are written to."""
-    def addresses(arrays):
-        return (ctypes.c_void_p * len(arrays))(*[array.ctypes.data for array in arrays])
-
-    def lengths(arrays):
-        return [(ctypes.c_int64 * max(array.ndim, 1))(*array.shape) for array in arrays]
-
-    def pointers(vectors):
-        pointer = ctypes.POINTER(ctypes.c_int64)
-        return (pointer * len(vectors))(*[ctypes.cast(each, pointer) for each in vectors])
-
-    given, wanted = lengths(arguments), lengths(outputs)
-    status = entry.ctypes(addresses(arguments), pointers(given), addresses(outputs), pointers(wanted), user_data)
-    return status, [tuple(each)[:array.ndim] for each, array in zip(wanted, outputs)]
-
-
 def test_general_signature():
     matrix, index, choice = T.matrix("matrix", dtype="float32"), T.lvector("index"), T.bscalar("choice")
     function = phintys.function([matrix, index, choice], [
