@@ -24,7 +24,6 @@ class SparseTensorSharedVariable(SparseOperators, SharedVariable):
     Examples
     --------
     >>> import scipy.sparse
-    >>> from phintys import sparse
     >>> weights = phintys.shared(scipy.sparse.csr_matrix(numpy.eye(2)), name="weights")
     >>> type(weights).__name__, (weights * 3.0).toarray().eval()
     ('SparseTensorSharedVariable', array([[3., 0.],
@@ -55,7 +54,6 @@ def sparse_constructor(value: Any, name: str | None = None, strict: bool = False
     Examples
     --------
     >>> import scipy.sparse
-    >>> from phintys import sparse
     >>> phintys.shared(scipy.sparse.csr_matrix(numpy.eye(2)), format="csc").type
     Sparse[float64, csc]
     """

@@ -50,7 +50,6 @@ def verify_grad_sparse(op: Op, pt: Sequence[Any], structured: bool = False, **op
     Examples
     --------
     >>> import scipy.sparse
-    >>> from phintys import sparse
     >>> sparse.verify_grad_sparse(sparse.sqr, [scipy.sparse.csr_matrix(numpy.eye(3))], structured=True,
     ...                           rng=numpy.random.RandomState(3))
     """

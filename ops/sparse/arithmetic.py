@@ -29,7 +29,6 @@ class Transpose(SparseOp):
 
     Examples
     --------
-    >>> from phintys import sparse
     >>> x = sparse.csr_matrix("x", "float64")
     >>> x.T.type, phintys.function([x], x.T.toarray())([[0.0, 2.0], [3.0, 4.0]])
     (Sparse[float64, csc], array([[0., 3.],
@@ -62,7 +61,6 @@ class Neg(SparseOp):
 
     Examples
     --------
-    >>> from phintys import sparse
     >>> x = sparse.csr_matrix("x", "float64")
     >>> phintys.function([x], -x)([[0.0, 2.0], [3.0, 4.0]]).data
     array([-2., -3., -4.])
@@ -110,7 +108,6 @@ class AddSS(_OfTwo):
 
     Examples
     --------
-    >>> from phintys import sparse
     >>> x, y = sparse.csr_matrix("x", "float64"), sparse.csr_matrix("y", "float64")
     >>> phintys.function([x, y], sparse.add(x, y).toarray())([[0.0, 2.0]], [[1.0, 0.0]])
     array([[1., 2.]])
@@ -137,7 +134,6 @@ class AddSSData(_OfTwo):
 
     Examples
     --------
-    >>> from phintys import sparse
     >>> x = sparse.csr_matrix("x", "float64")
     >>> phintys.function([x], sparse.add_s_s_data(x, x))([[0.0, 2.0]]).data
     array([4.])
@@ -167,7 +163,6 @@ class AddSD(SparseOp):
 
     Examples
     --------
-    >>> from phintys import sparse
     >>> x = sparse.csr_matrix("x", "float64")
     >>> phintys.function([x], sparse.add(x, T.as_tensor([[1.0, 1.0]])))([[0.0, 2.0]])
     array([[1., 3.]])
@@ -197,7 +192,6 @@ class StructuredAddSV(SparseOp):
 
     Examples
     --------
-    >>> from phintys import sparse
     >>> x = sparse.csr_matrix("x", "float64")
     >>> phintys.function([x], sparse.structured_add_s_v(x, [10.0, 20.0]).toarray())([[0.0, 2.0], [3.0, 4.0]])
     array([[ 0., 22.],
@@ -226,7 +220,6 @@ class MulSS(BilinearOp, _OfTwo):
 
     Examples
     --------
-    >>> from phintys import sparse
     >>> x, y = sparse.csr_matrix("x", "float64"), sparse.csr_matrix("y", "float64")
     >>> phintys.function([x, y], sparse.mul(x, y).toarray())([[3.0, 2.0]], [[5.0, 0.0]])
     array([[15.,  0.]])
@@ -248,7 +241,6 @@ class MulSD(BilinearOp):
 
     Examples
     --------
-    >>> from phintys import sparse
     >>> x = sparse.csr_matrix("x", "float64")
     >>> phintys.function([x], sparse.mul(x, T.as_tensor([[5.0, 7.0]])).toarray())([[0.0, 2.0]])
     array([[ 0., 14.]])
@@ -283,7 +275,6 @@ class MulSV(BilinearOp):
 
     Examples
     --------
-    >>> from phintys import sparse
     >>> x = sparse.csr_matrix("x", "float64")
     >>> phintys.function([x], sparse.mul_s_v(x, [10.0, 20.0]).toarray())([[0.0, 2.0], [3.0, 4.0]])
     array([[ 0., 40.],
@@ -333,7 +324,6 @@ def add(x, y):
 
     Examples
     --------
-    >>> from phintys import sparse
     >>> x = sparse.csr_matrix("x", "float64")
     >>> sparse.add(x, x).type, sparse.add(x, T.dmatrix()).type
     (Sparse[float64, csr], TensorType(float64, matrix))
@@ -349,7 +339,6 @@ def sub(x, y):
 
     Examples
     --------
-    >>> from phintys import sparse
     >>> x = sparse.csr_matrix("x", "float64")
     >>> phintys.function([x], sparse.sub(T.as_tensor([[1.0, 1.0]]), x))([[0.0, 2.0]])
     array([[ 1., -1.]])
@@ -363,7 +352,6 @@ def mul(x, y):
 
     Examples
     --------
-    >>> from phintys import sparse
     >>> x = sparse.csr_matrix("x", "float64")
     >>> phintys.function([x], sparse.mul(x, 3.0).toarray())([[0.0, 2.0]])
     array([[0., 6.]])

@@ -34,7 +34,6 @@ class CSMProperties(SparseOp):
 
     Examples
     --------
-    >>> from phintys import sparse
     >>> x = sparse.csr_matrix("x", "float64")
     >>> phintys.function([x], sparse.csm_properties(x))([[0.0, 2.0], [3.0, 4.0]])
     [array([2., 3., 4.]), array([1, 0, 1], dtype=int32), array([0, 1, 3], dtype=int32), array([2, 2], dtype=int32)]
@@ -89,7 +88,6 @@ class CSM(SparseOp):
 
     Examples
     --------
-    >>> from phintys import sparse
     >>> data = T.dvector("data")
     >>> matrix = sparse.CSR(data, [1, 0, 1], [0, 1, 3], (2, 2))
     >>> phintys.function([data], sparse.dense_from_sparse(matrix))([2.0, 3.0, 4.0])
@@ -141,7 +139,6 @@ class CSMGrad(SparseOp):
 
     Examples
     --------
-    >>> from phintys import sparse
     >>> data = T.dvector("data")
     >>> total = (sparse.CSR(data, [1, 0, 1], [0, 1, 3], (2, 2)).toarray() * [[1, 2], [3, 4]]).sum()
     >>> phintys.function([data], phintys.grad(total, data))([2.0, 3.0, 4.0])
@@ -192,7 +189,6 @@ def csm_data(csm):
 
     Examples
     --------
-    >>> from phintys import sparse
     >>> x = sparse.csr_matrix("x", "float64")
     >>> phintys.function([x], sparse.csm_data(x))([[0.0, 2.0], [3.0, 4.0]])
     array([2., 3., 4.])
@@ -205,7 +201,6 @@ def csm_indices(csm):
 
     Examples
     --------
-    >>> from phintys import sparse
     >>> x = sparse.csr_matrix("x", "float64")
     >>> phintys.function([x], sparse.csm_indices(x))([[0.0, 2.0], [3.0, 4.0]])
     array([1, 0, 1], dtype=int32)
@@ -219,7 +214,6 @@ def csm_indptr(csm):
 
     Examples
     --------
-    >>> from phintys import sparse
     >>> x = sparse.csr_matrix("x", "float64")
     >>> phintys.function([x], sparse.csm_indptr(x))([[0.0, 2.0], [3.0, 4.0]])
     array([0, 1, 3], dtype=int32)
@@ -232,7 +226,6 @@ def csm_shape(csm):
 
     Examples
     --------
-    >>> from phintys import sparse
     >>> x = sparse.csr_matrix("x", "float64")
     >>> phintys.function([x], sparse.csm_shape(x))([[0.0, 2.0], [3.0, 4.0]])
     array([2, 2], dtype=int32)
@@ -251,7 +244,6 @@ def sp_ones_like(x, dtype=None):
 
     Examples
     --------
-    >>> from phintys import sparse
     >>> x = sparse.csr_matrix("x", "float64")
     >>> phintys.function([x], sparse.sp_ones_like(x).toarray())([[0.0, 2.0], [3.0, 4.0]])
     array([[0., 1.],
@@ -273,7 +265,6 @@ def sp_zeros_like(x, dtype=None):
 
     Examples
     --------
-    >>> from phintys import sparse
     >>> x = sparse.csr_matrix("x", "float64")
     >>> phintys.function([x], sparse.sp_zeros_like(x))([[0.0, 2.0], [3.0, 4.0]]).nnz
     0

@@ -21,7 +21,6 @@ class DenseFromSparse(SparseOp):
 
     Examples
     --------
-    >>> from phintys import sparse
     >>> x = sparse.csr_matrix("x", "float64")
     >>> phintys.function([x], sparse.dense_from_sparse(x))(numpy.eye(2))
     array([[1., 0.],
@@ -62,7 +61,6 @@ class SparseFromDense(SparseOp):
 
     Examples
     --------
-    >>> from phintys import sparse
     >>> x = T.dmatrix("x")
     >>> phintys.function([x], sparse.csr_from_dense(x))([[0.0, 2.0], [3.0, 0.0]]).data
     array([2., 3.])
@@ -103,7 +101,6 @@ class Cast(SparseOp):
 
     Examples
     --------
-    >>> from phintys import sparse
     >>> sparse.fcast(sparse.csr_matrix("x", "float64")).type
     Sparse[float32, csr]
     """
@@ -145,7 +142,6 @@ def cast(variable, dtype):
 
     Examples
     --------
-    >>> from phintys import sparse
     >>> sparse.cast(sparse.csr_matrix("x", "float64"), "int32").type
     Sparse[int32, csr]
     """

@@ -82,7 +82,6 @@ class GetItemList(_Part):
 
     Examples
     --------
-    >>> from phintys import sparse
     >>> x = sparse.csr_matrix("x", "float64")
     >>> phintys.function([x], x[[1, 0, 1]].toarray())([[0.0, 2.0], [3.0, 4.0]])
     array([[3., 4.],
@@ -109,7 +108,6 @@ class GetItemListGrad(_Put):
 
     Examples
     --------
-    >>> from phintys import sparse
     >>> x = sparse.csr_matrix("x", "float64")
     >>> by_x = phintys.grad(sparse.sp_sum(x[[1, 1]]), x)
     >>> phintys.function([x], by_x.toarray())([[0.0, 2.0], [3.0, 4.0]])
@@ -133,7 +131,6 @@ class GetItem2Lists(_Part):
 
     Examples
     --------
-    >>> from phintys import sparse
     >>> x = sparse.csr_matrix("x", "float64")
     >>> phintys.function([x], x[[1, 0], [0, 1]])([[0.0, 2.0], [3.0, 4.0]])
     array([3., 2.])
@@ -157,7 +154,6 @@ class GetItem2ListsGrad(_Put):
 
     Examples
     --------
-    >>> from phintys import sparse
     >>> x = sparse.csr_matrix("x", "float64")
     >>> by_x = phintys.grad(x[[1, 1], [0, 0]].sum(), x)
     >>> phintys.function([x], by_x.toarray())([[0.0, 2.0], [3.0, 4.0]])
@@ -178,7 +174,6 @@ class GetItemScalar(_Part):
 
     Examples
     --------
-    >>> from phintys import sparse
     >>> x = sparse.csr_matrix("x", "float64")
     >>> phintys.function([x], x[1, 0])([[0.0, 2.0], [3.0, 4.0]])
     array(3.)
@@ -243,7 +238,6 @@ class GetItem2d(_Part):
 
     Examples
     --------
-    >>> from phintys import sparse
     >>> x = sparse.csr_matrix("x", "float64")
     >>> phintys.function([x], x[:, 1:2].toarray())([[0.0, 2.0], [3.0, 4.0]])
     array([[2.],
@@ -278,7 +272,6 @@ class GetItem2dGrad(_Put):
 
     Examples
     --------
-    >>> from phintys import sparse
     >>> x = sparse.csr_matrix("x", "float64")
     >>> by_x = phintys.grad(sparse.sp_sum(x[:, 1:]), x)
     >>> phintys.function([x], by_x.toarray())([[0.0, 2.0], [3.0, 4.0]])

@@ -66,7 +66,6 @@ class TrueDot(BilinearOp):
 
     Examples
     --------
-    >>> from phintys import sparse
     >>> x = sparse.csr_matrix("x", "float64")
     >>> phintys.function([x], sparse.TrueDot()(x, x.T).toarray())([[0.0, 2.0], [3.0, 4.0]])
     array([[ 4.,  8.],
@@ -113,7 +112,6 @@ def true_dot(x, y, grad_preserves_dense=True):
 
     Examples
     --------
-    >>> from phintys import sparse
     >>> x = sparse.csr_matrix("x", "float64")
     >>> phintys.function([x], sparse.true_dot(x, x.T).toarray())([[0.0, 2.0], [3.0, 4.0]])
     array([[ 4.,  8.],
@@ -132,7 +130,6 @@ class StructuredDot(BilinearOp):
 
     Examples
     --------
-    >>> from phintys import sparse
     >>> x = sparse.csr_matrix("x", "float64")
     >>> phintys.function([x], sparse.StructuredDot()(x, T.as_tensor([[1.0], [10.0]])))([[0.0, 2.0], [3.0, 4.0]])
     array([[20.],
@@ -172,7 +169,6 @@ def structured_dot(x, y):
 
     Examples
     --------
-    >>> from phintys import sparse
     >>> x = sparse.csr_matrix("x", "float64")
     >>> phintys.function([x], sparse.structured_dot(T.as_tensor([[1.0, 10.0]]), x))([[0.0, 2.0], [3.0, 4.0]])
     array([[30., 42.]])
@@ -225,7 +221,6 @@ class StructuredDotGradCSC(_StructuredDotGrad):
 
     Examples
     --------
-    >>> from phintys import sparse
     >>> x, y = sparse.csc_matrix("x", "float64"), T.as_tensor([[1.0], [10.0]])
     >>> by_x = phintys.grad(sparse.structured_dot(x, y).sum(), x)
     >>> phintys.function([x], by_x)([[0.0, 2.0], [3.0, 4.0]]).toarray()
@@ -251,7 +246,6 @@ class StructuredDotGradCSR(_StructuredDotGrad):
 
     Examples
     --------
-    >>> from phintys import sparse
     >>> x, y = sparse.csr_matrix("x", "float64"), T.as_tensor([[1.0], [10.0]])
     >>> by_x = phintys.grad(sparse.structured_dot(x, y).sum(), x)
     >>> phintys.function([x], by_x)([[0.0, 2.0], [3.0, 4.0]]).toarray()
@@ -294,7 +288,6 @@ def structured_dot_grad(sparse_A, dense_B, ga):
 
     Examples
     --------
-    >>> from phintys import sparse
     >>> x, y = sparse.csr_matrix("x", "float64"), T.as_tensor([[1.0], [10.0]])
     >>> by_x = sparse.structured_dot_grad(x, y, T.as_tensor([[1.0], [1.0]]))
     >>> phintys.function([x], by_x)([[0.0, 2.0], [3.0, 4.0]]).toarray()
@@ -317,7 +310,6 @@ class SamplingDot(SparseOp):
 
     Examples
     --------
-    >>> from phintys import sparse
     >>> p = sparse.csr_matrix("p", "float64")
     >>> x, y = T.as_tensor([[1.0, 2.0], [3.0, 4.0]]), T.as_tensor([[10.0, 0.0], [0.0, 10.0]])
     >>> phintys.function([p], sparse.sampling_dot(x, y, p).toarray())([[0.0, 1.0], [1.0, 0.0]])
@@ -355,7 +347,6 @@ class Dot(BilinearOp):
 
     Examples
     --------
-    >>> from phintys import sparse
     >>> x = sparse.csr_matrix("x", "float64")
     >>> phintys.function([x], sparse.Dot()(x, T.as_tensor([1.0, 10.0])))([[0.0, 2.0], [3.0, 4.0]])
     array([20., 43.])
@@ -404,7 +395,6 @@ def dot(x, y):
 
     Examples
     --------
-    >>> from phintys import sparse
     >>> x = sparse.csr_matrix("x", "float64")
     >>> phintys.function([x], sparse.dot(x, T.as_tensor([[1.0], [10.0]])))([[0.0, 2.0], [3.0, 4.0]])
     array([[20.],
@@ -419,7 +409,6 @@ class Usmm(SparseOp):
 
     Examples
     --------
-    >>> from phintys import sparse
     >>> x = sparse.csr_matrix("x", "float64")
     >>> y, z = T.as_tensor([[1.0], [10.0]]), T.as_tensor([[100.0], [100.0]])
     >>> phintys.function([x], sparse.usmm(2.0, x, y, z))([[0.0, 2.0], [3.0, 4.0]])

@@ -29,7 +29,6 @@ class SpSum(SparseOp):
 
     Examples
     --------
-    >>> from phintys import sparse
     >>> x = sparse.csr_matrix("x", "float64")
     >>> phintys.function([x], sparse.SpSum(axis=0)(x))([[0.0, 2.0], [3.0, 4.0]])
     array([3., 6.])
@@ -86,7 +85,6 @@ def sp_sum(x, axis=None, sparse_grad=False):
 
     Examples
     --------
-    >>> from phintys import sparse
     >>> x = sparse.csr_matrix("x", "float64")
     >>> phintys.function([x], sparse.sp_sum(x, axis=1))([[0.0, 2.0], [3.0, 4.0]])
     array([2., 7.])
@@ -123,7 +121,6 @@ class ColScaleCSC(_Scale):
 
     Examples
     --------
-    >>> from phintys import sparse
     >>> x = sparse.csc_matrix("x", "float64")
     >>> phintys.function([x], sparse.ColScaleCSC()(x, [10.0, 20.0]).toarray())([[0.0, 2.0], [3.0, 4.0]])
     array([[ 0., 40.],
@@ -136,7 +133,6 @@ class RowScaleCSC(_Scale):
 
     Examples
     --------
-    >>> from phintys import sparse
     >>> x = sparse.csc_matrix("x", "float64")
     >>> phintys.function([x], sparse.RowScaleCSC()(x, [10.0, 20.0]).toarray())([[0.0, 2.0], [3.0, 4.0]])
     array([[ 0., 20.],
@@ -160,7 +156,6 @@ def col_scale(x, s):
 
     Examples
     --------
-    >>> from phintys import sparse
     >>> x = sparse.csr_matrix("x", "float64")
     >>> phintys.function([x], sparse.col_scale(x, [10.0, 20.0]).toarray())([[0.0, 2.0], [3.0, 4.0]])
     array([[ 0., 40.],
@@ -180,7 +175,6 @@ def row_scale(x, s):
 
     Examples
     --------
-    >>> from phintys import sparse
     >>> x = sparse.csr_matrix("x", "float64")
     >>> phintys.function([x], sparse.row_scale(x, [10.0, 20.0]).toarray())([[0.0, 2.0], [3.0, 4.0]])
     array([[ 0., 20.],

@@ -33,7 +33,6 @@ def as_sparse_variable(x, name=None):
     Examples
     --------
     >>> import scipy.sparse
-    >>> from phintys import sparse
     >>> sparse.as_sparse_variable(scipy.sparse.csr_matrix(numpy.eye(2))).type
     Sparse[float64, csr]
     """
@@ -60,7 +59,6 @@ def constant(x, name=None):
     Examples
     --------
     >>> import scipy.sparse
-    >>> from phintys import sparse
     >>> sparse.basic.constant(scipy.sparse.csc_matrix(numpy.eye(2)))
     SparseConstant{csc,float64,shape=(2, 2),nnz=2}
     """
@@ -79,7 +77,6 @@ def as_sparse_or_tensor_variable(x, name=None):
 
     Examples
     --------
-    >>> from phintys import sparse
     >>> sparse.as_sparse_or_tensor_variable(numpy.eye(2)).type
     TensorType(float64, matrix)
     """

@@ -34,7 +34,6 @@ class SparseType(Type):
 
     Examples
     --------
-    >>> from phintys import sparse
     >>> x = sparse.SparseType("csr", "float64")("x")
     >>> x.type, x.ndim, phintys.function([x], sparse.sp_sum(x))(numpy.eye(3)).item()
     (Sparse[float64, csr], 2, 3.0)

@@ -53,7 +53,6 @@ class Remove0(_SameValue):
 
     Examples
     --------
-    >>> from phintys import sparse
     >>> x = sparse.csr_matrix("x", "float64")
     >>> phintys.function([x], sparse.remove0(x * 0.0))([[0.0, 2.0], [3.0, 4.0]]).nnz
     0
@@ -76,7 +75,6 @@ class EnsureSortedIndices(_SameValue):
 
     Examples
     --------
-    >>> from phintys import sparse
     >>> x = sparse.CSR([1.0, 2.0], [1, 0], [0, 2], (1, 2))
     >>> sparse.ensure_sorted_indices(x).eval().indices
     array([0, 1], dtype=int32)
@@ -93,7 +91,6 @@ def clean(x):
 
     Examples
     --------
-    >>> from phintys import sparse
     >>> x = sparse.CSR([0.0, 3.0, 2.0], [2, 1, 0], [0, 3], (1, 3))
     >>> sparse.clean(x).eval().data
     array([2., 3.])
@@ -112,7 +109,6 @@ class Diag(SparseOp):
 
     Examples
     --------
-    >>> from phintys import sparse
     >>> x = sparse.csr_matrix("x", "float64")
     >>> phintys.function([x], sparse.diag(x))([[1.0, 2.0], [3.0, 4.0]])
     array([1., 4.])
@@ -143,7 +139,6 @@ class SquareDiagonal(SparseOp):
 
     Examples
     --------
-    >>> from phintys import sparse
     >>> sparse.square_diagonal([1.0, 2.0]).toarray().eval()
     array([[1., 0.],
            [0., 2.]])
@@ -185,7 +180,6 @@ class HStack(SparseOp):
 
     Examples
     --------
-    >>> from phintys import sparse
     >>> x = sparse.csr_matrix("x", "float64")
     >>> phintys.function([x], sparse.HStack(dtype="float64")(x, x).toarray())([[1.0, 2.0]])
     array([[1., 2., 1., 2.]])
@@ -250,7 +244,6 @@ class VStack(HStack):
 
     Examples
     --------
-    >>> from phintys import sparse
     >>> x = sparse.csr_matrix("x", "float64")
     >>> phintys.function([x], sparse.VStack(dtype="float64")(x, x).toarray())([[1.0, 2.0]])
     array([[1., 2.],
@@ -281,7 +274,6 @@ def hstack(blocks, format=None, dtype=None):
 
     Examples
     --------
-    >>> from phintys import sparse
     >>> x = sparse.csr_matrix("x", "float64")
     >>> phintys.function([x], sparse.hstack([x, x]).toarray())([[1.0, 2.0]])
     array([[1., 2., 1., 2.]])
@@ -303,7 +295,6 @@ def vstack(blocks, format=None, dtype=None):
 
     Examples
     --------
-    >>> from phintys import sparse
     >>> x = sparse.csr_matrix("x", "float64")
     >>> phintys.function([x], sparse.vstack([x, x]).toarray())([[1.0, 2.0]])
     array([[1., 2.],
@@ -326,7 +317,6 @@ class ConstructSparseFromList(SparseOp):
 
     Examples
     --------
-    >>> from phintys import sparse
     >>> rows = T.as_tensor([[1.0, 2.0], [3.0, 4.0]])
     >>> sparse.construct_sparse_from_list(T.zeros((3, 2)), rows, [2, 0]).toarray().eval()
     array([[3., 4.],

@@ -24,7 +24,6 @@ EXAMPLE = """
 
     Examples
     --------
-    >>> from phintys import sparse
     >>> x = sparse.csr_matrix("x", "float64")
     >>> y = sparse.{name}(x{more})
     >>> phintys.function([x], y)([[0.0, 0.25]]).nnz, y.type
@@ -38,7 +37,6 @@ def structured_monoid(tensor_op):
 
     Examples
     --------
-    >>> from phintys import sparse
     >>> @sparse.basic.structured_monoid(T.cosh)
     ... def structured_cosh(x):
     ...     "cosh of the stored elements"

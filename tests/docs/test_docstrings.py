@@ -139,7 +139,8 @@ def test_examples(module, nothing_stays_registered):
     runner, wrong, seen = doctest.DocTestRunner(optionflags=OPTIONS, verbose=False), [], set()
     for name, text in documented(module).items():
         if text not in seen:                                # that of a class is also that of its instances
-            names = {"phintys": phintys, "T": T, "numpy": numpy, name: getattr(importlib.import_module(module), name)}
+            names = {"phintys": phintys, "T": T, "sparse": phintys.sparse, "numpy": numpy,
+                     name: getattr(importlib.import_module(module), name)}
             if runner.run(doctest.DocTestParser().get_doctest(text, names, f"{module}.{name}", None, 0)).failed:
                 wrong.append(name)
         seen.add(text)
