@@ -170,7 +170,6 @@ OPTIONS = [
      "use: strict: those that keep overflow, underflow, NaN and errors as the graph as written has them; theano: "
      "all, but quotients and products under a power stay together, so that scaled norms do not overflow; fast: all. "
      "docs/rewrites.md says of each rewrite what it may change."),
-    ("linker", "vm", object_or_name, "Accepted for compatibility; a name such as vm_nogc also decides allow_gc."),
     ("allow_gc", True, boolean_or_plan, "Memory of intermediate results: True: dropped at their last use; False: kept "
      "between calls; plan: shared by lifetime in one block, laid out for the shapes seen."),
     ("memory_limit", 0, bytes_or_share, "The bytes that the values of a call may take at once, or below 1 a share of "
@@ -221,12 +220,7 @@ OPTIONS = [
     ("optdb.max_use_ratio", 8.0, ratio, "The largest number of times that an EquilibriumOptimizer applies each of its "
      "parts, as a multiple of the number of nodes."),
     ("optdb.position_cutoff", float("inf"), ratio, "The position at which a SequenceDB stops."),
-    ("on_shape_error", "warn", one_of("warn", "raise"), "Accepted for compatibility: see on_opt_error."),
-    ("cycle_detection", "regular", one_of("regular", "fast"),
-     "Accepted for compatibility: there is one way to find cycles."),
     ("compute_test_value", "off", TEST_VALUE_ACTIONS, "Run ops on test values while a graph is built."),
-    ("compute_test_value_opt", "off", TEST_VALUE_ACTIONS,
-     "Accepted for compatibility: rewrites compute no test values."),
     ("print_test_value", False, boolean, "Show test values when a variable is printed."),
     ("pickle_test_value", True, boolean, "Pickle test values with their variables."),
     ("exception_verbosity", "low", one_of("low", "high"), "How much errors at run time say about the graph."),
@@ -239,91 +233,22 @@ OPTIONS = [
     ("profiling.n_ops", 20, positive, "How many ops and classes of ops a profile lists."),
     ("profiling.output_line_width", 512, positive, "The longest line in the tables of a profile."),
     ("profiling.min_memory_size", 1024, count, "Profiles list only pieces of memory of at least this number of bytes."),
-    ("profiling.min_peak_memory", False, boolean,
-     "Accepted for compatibility: memory reports always give the least memory that the order of instructions needs."),
     ("profiling.destination", "stderr", text, "Where profiles are printed at exit: stderr, stdout, or a file."),
     ("profiling.debugprint", False, boolean, "Let profiles print the graphs of their functions."),
     ("profiling.ignore_first_call", False, boolean, "Do not count the first call of each function."),
-    ("cxx", "built-in kernels", text, "Accepted for compatibility, and not empty for programs that ask whether there "
-     "is native code: kernels are compiled when phintys is installed."),
-    ("compiledir", "", text, "Accepted for compatibility: nothing is compiled at run time."),
-    ("base_compiledir", "", text, "Accepted for compatibility: nothing is compiled at run time."),
-    ("compiledir_format", "", text, "Accepted for compatibility: nothing is compiled at run time."),
-    ("compile.wait", 5, count, "Accepted for compatibility: nothing is compiled at run time."),
-    ("compile.timeout", 120, count, "Accepted for compatibility: nothing is compiled at run time."),
-    ("cache_optimizations", False, boolean, "Accepted for compatibility: optimized graphs are not stored."),
-    ("blas.check_openmp", True, boolean, "Accepted for compatibility: BLAS comes with SciPy."),
-    ("tensor.cmp_sloppy", 0, integer, "Accepted for compatibility: tolerances of comparisons are arguments."),
-    ("tensor.local_elemwise_fusion", True, boolean, "Accepted for compatibility: exclude fusion from a mode instead."),
-    ("tensor.insert_inplace_optimizer_validate_nb", -1, integer,
-     "Accepted for compatibility: each mark of work in place is checked by itself."),
-    ("gpu.local_elemwise_fusion", True, boolean, "Accepted for compatibility: see device."),
-    ("gpuelemwise.sync", True, boolean, "Accepted for compatibility: see device."),
-    ("gpuarray.preallocate", 0.0, share, "Accepted for compatibility: see device."),
-    ("gpuarray.sched", "default", one_of("default", "multi", "single"), "Accepted for compatibility: see device."),
-    ("gpuarray.sync", False, boolean, "Accepted for compatibility: see device."),
-    ("gpuarray.single_stream", True, boolean, "Accepted for compatibility: see device."),
-    ("gpuarray.cache_path", "", text, "Accepted for compatibility: see gpu.cache."),
-    ("init_gpu_device", "", text, "Accepted for compatibility: see device."),
-    ("contexts", "", text, "Accepted for compatibility: see device."),
-    ("cuda.root", "", text, "Accepted for compatibility: see gpu.nvcc."),
-    ("cuda.include_path", "", text, "Accepted for compatibility: see gpu.nvcc."),
-    ("experimental.unpickle_gpu_on_cpu", False, boolean,
-     "Accepted for compatibility: pickles have the values of the host."),
-    ("openmp", False, boolean, "Accepted for compatibility; see workers."),
-    ("openmp_elemwise_minsize", 200000, count, "Accepted for compatibility; see workers."),
-    ("blas.ldflags", "", text, "Accepted for compatibility: BLAS comes with SciPy."),
-    ("lib.amdlibm", False, boolean, "Accepted for compatibility."),
     ("conv.assert_shape", False, boolean, "Check the lengths given to convolutions by nodes of Assert, which raise "
      "AssertionError; otherwise the kernels check them, and raise ValueError."),
     ("ctc.root", "", text, "Folder of the library warp-ctc, with libwarpctc.so in build, lib or lib64."),
     ("scan.allow_gc", False, boolean, "Drop intermediate results between the steps of a scan."),
-    ("scan.allow_output_prealloc", False, boolean,
-     "Accepted for compatibility: how steps write into outputs is decided when a function is made."),
-    ("scan.debug", False, boolean, "Accepted for compatibility."),
-    ("vm.lazy", None, flag_or_none, "Accepted for compatibility: lazy branches are found when a function is made."),
-    ("reoptimize_unpickled_function", False, boolean,
-     "Accepted for compatibility: unpickled functions are compiled from the user's graph."),
     ("unpickle_function", True, boolean, "Rebuild pickled functions; otherwise they become None."),
     ("scan.progress", "auto", boolean_or_auto, "Show a progress bar for loops that run longer than half a second; "
      "auto: longer than two seconds, and only if the standard error is a terminal."),
     ("compile.progress", "auto", boolean_or_auto, "Show a progress bar while functions are rewritten, if that takes "
      "longer than half a second; auto: longer than two seconds, and only if the standard error is a terminal."),
-    ("experimental.local_alloc_elemwise", True, boolean, "Accepted for compatibility."),
-    ("experimental.local_alloc_elemwise_assert", True, boolean, "Accepted for compatibility."),
-    ("numpy.seterr_all", "ignore", NUMPY_ERROR_ACTIONS, "Accepted for compatibility."),
-    ("numpy.seterr_divide", "None", NUMPY_ERROR_ACTIONS, "Accepted for compatibility."),
-    ("numpy.seterr_over", "None", NUMPY_ERROR_ACTIONS, "Accepted for compatibility."),
-    ("numpy.seterr_under", "None", NUMPY_ERROR_ACTIONS, "Accepted for compatibility."),
-    ("numpy.seterr_invalid", "None", NUMPY_ERROR_ACTIONS, "Accepted for compatibility."),
-    ("gcc.cxxflags", "", text, "Accepted for compatibility: nothing is compiled at run time."),
-    ("cmodule.age_thresh_use", 60 * 60 * 24 * 24, integer, "Accepted for compatibility: nothing is compiled."),
-] + [(f"cmodule.{name}", False, boolean, "Accepted for compatibility: nothing is compiled at run time.") for name in (
-    "compilation_warning", "debug", "mac_framework_link", "preload_cache", "remove_gxx_opt", "warn_no_version")] + [
-    ("dnn.enabled", "auto", one_of("auto", "True", "False", "no_check"), "Accepted for compatibility: see device."),
-    ("magma.enabled", False, boolean, "Accepted for compatibility: see device."),
-] + [(name, "", text, "Accepted for compatibility: see device.") for name in (
-    "dnn.base_path", "dnn.bin_path", "dnn.include_path", "dnn.library_path", "magma.include_path",
-    "magma.library_path")] + [
-    (f"dnn.conv.{name}", default, text, "Accepted for compatibility: see device.") for name, default in (
-        ("algo_fwd", "small"), ("algo_bwd_data", "none"), ("algo_bwd_filter", "none"), ("algo_bwd", "none"),
-        ("precision", "as_input_f32"), ("workmem", ""), ("workmem_bwd", ""))] + [
-    ("metaopt.verbose", 0, integer, "Accepted for compatibility: one convolution is chosen by shapes."),
-    ("metaopt.optimizer_excluding", "", text, "Accepted for compatibility: see metaopt.verbose."),
-    ("metaopt.optimizer_including", "", text, "Accepted for compatibility: see metaopt.verbose."),
-    ("force_device", False, boolean, "Accepted for compatibility: there is one device."),
-    ("print_active_device", True, boolean, "Accepted for compatibility: there is one device."),
-    ("assert_no_cpu_op", "ignore", ERROR_ACTIONS, "Accepted for compatibility: there is one device."),
     ("deterministic", "default", one_of("default", "more"), "more: values at repeated positions are added in one "
      "order on a GPU, too, although atomic operations are faster. On the processor the order is always the same."),
-    ("check_input", True, boolean, "Accepted for compatibility: arguments are always checked."),
-    ("check_stack_trace", "off", one_of("off", "log", "warn", "raise"),
-     "Accepted for compatibility: rewrites always keep the record of where nodes were made."),
-    ("nocleanup", False, boolean, "Accepted for compatibility."),
     ("traceback.limit", 8, integer,
      "How many calls outside phintys variables and nodes store, at least up to the user's line; -1: up to 100."),
-    ("traceback.compile_limit", 0, integer, "Accepted for compatibility."),
-    ("unittests.rseed", 666, seed, "Accepted for compatibility: the seed of its tests."),
     ("DebugMode.patience", 2, positive, "How often DebugMode optimises a graph, to check that the steps are the same."),
     ("DebugMode.check_c", True, boolean, "Whether DebugMode runs kernels where there is a perform."),
     ("DebugMode.check_py", True, boolean, "Whether DebugMode runs perform where there is a kernel."),
@@ -332,16 +257,76 @@ OPTIONS = [
     ("DebugMode.check_preallocated_output", "", text,
      "Layouts of the arrays that perform finds in its storage in DebugMode, separated by ':'; ALL for all."),
     ("DebugMode.check_preallocated_output_ndim", 4, count, "The largest rank for which DebugMode tries these layouts."),
-    ("DebugMode.warn_input_not_reused", True, boolean, "Accepted for compatibility."),
     ("NanGuardMode.nan_is_error", True, boolean, "Whether NanGuardMode reports NaN."),
     ("NanGuardMode.inf_is_error", True, boolean, "Whether NanGuardMode reports infinities."),
     ("NanGuardMode.big_is_error", True, boolean, "Whether NanGuardMode reports values above 1e10."),
     ("NanGuardMode.action", "raise", one_of("raise", "warn", "pdb"), "What NanGuardMode does about such values."),
-    ("warn.ignore_bug_before", "0.9", text, "Accepted for compatibility, as all of warn: no version had these bugs."),
-] + [(f"warn.{bug}", False, boolean, "Accepted for compatibility.") for bug in (
-    "argmax_pushdown_bug", "gpu_set_subtensor1", "gpusum_01_011_0111_bug", "identify_1pexp_bug", "inc_set_subtensor1",
-    "inc_subtensor1_opt", "reduce_join", "round", "signal_conv2d_interface", "subtensor_merge_bug",
-    "sum_div_dimshuffle_bug", "sum_sum_bug", "vm_gc_bug")]
+]
+# Theano's options that are accepted and have no effect: names, default, kind, why.
+ACCEPTED = [
+    ("linker", "vm", object_or_name, "a name such as vm_nogc also decides allow_gc"),
+    ("on_shape_error", "warn", one_of("warn", "raise"), "see on_opt_error"),
+    ("cycle_detection", "regular", one_of("regular", "fast"), "there is one way to find cycles"),
+    ("compute_test_value_opt", "off", TEST_VALUE_ACTIONS, "rewrites compute no test values"),
+    ("profiling.min_peak_memory", False, boolean,
+     "memory reports always give the least memory that the order of instructions needs"),
+    ("cxx", "built-in kernels", text, "not empty, for programs that ask whether there is native code"),
+    ("compiledir base_compiledir compiledir_format gcc.cxxflags", "", text, "nothing is compiled at run time"),
+    ("compile.wait", 5, count, "nothing is compiled at run time"),
+    ("compile.timeout", 120, count, "nothing is compiled at run time"),
+    ("""
+        cmodule.compilation_warning cmodule.debug cmodule.mac_framework_link cmodule.preload_cache
+        cmodule.remove_gxx_opt cmodule.warn_no_version""", False, boolean, "nothing is compiled at run time"),
+    ("cache_optimizations", False, boolean, "optimized graphs are not stored"),
+    ("blas.check_openmp", True, boolean, "BLAS comes with SciPy"),
+    ("blas.ldflags", "", text, "BLAS comes with SciPy"),
+    ("tensor.cmp_sloppy", 0, integer, "tolerances of comparisons are arguments"),
+    ("tensor.local_elemwise_fusion", True, boolean, "exclude fusion from a mode instead"),
+    ("tensor.insert_inplace_optimizer_validate_nb", -1, integer, "each mark of work in place is checked by itself"),
+    ("gpu.local_elemwise_fusion gpuelemwise.sync gpuarray.single_stream", True, boolean, "see device"),
+    ("gpuarray.preallocate", 0.0, share, "see device"),
+    ("gpuarray.sched", "default", one_of("default", "multi", "single"), "see device"),
+    ("gpuarray.sync magma.enabled", False, boolean, "see device"),
+    ("""
+        init_gpu_device contexts dnn.base_path dnn.bin_path dnn.include_path dnn.library_path magma.include_path
+        magma.library_path dnn.conv.workmem dnn.conv.workmem_bwd""", "", text, "see device"),
+    ("dnn.enabled", "auto", one_of("auto", "True", "False", "no_check"), "see device"),
+    ("dnn.conv.algo_fwd", "small", text, "see device"),
+    ("dnn.conv.algo_bwd_data dnn.conv.algo_bwd_filter dnn.conv.algo_bwd", "none", text, "see device"),
+    ("dnn.conv.precision", "as_input_f32", text, "see device"),
+    ("gpuarray.cache_path", "", text, "see gpu.cache"),
+    ("cuda.root cuda.include_path", "", text, "see gpu.nvcc"),
+    ("experimental.unpickle_gpu_on_cpu", False, boolean, "pickles have the values of the host"),
+    ("openmp", False, boolean, "see workers"),
+    ("openmp_elemwise_minsize", 200000, count, "see workers"),
+    ("""
+        lib.amdlibm scan.debug nocleanup warn.argmax_pushdown_bug warn.gpu_set_subtensor1 warn.gpusum_01_011_0111_bug
+        warn.identify_1pexp_bug warn.inc_set_subtensor1 warn.inc_subtensor1_opt warn.reduce_join warn.round
+        warn.signal_conv2d_interface warn.subtensor_merge_bug warn.sum_div_dimshuffle_bug warn.sum_sum_bug
+        warn.vm_gc_bug""", False, boolean, ""),
+    ("""
+        experimental.local_alloc_elemwise experimental.local_alloc_elemwise_assert DebugMode.warn_input_not_reused""",
+     True, boolean, ""),
+    ("numpy.seterr_all", "ignore", NUMPY_ERROR_ACTIONS, ""),
+    ("numpy.seterr_divide numpy.seterr_over numpy.seterr_under numpy.seterr_invalid", "None", NUMPY_ERROR_ACTIONS, ""),
+    ("traceback.compile_limit", 0, integer, ""),
+    ("scan.allow_output_prealloc", False, boolean, "how steps write into outputs is decided when a function is made"),
+    ("vm.lazy", None, flag_or_none, "lazy branches are found when a function is made"),
+    ("reoptimize_unpickled_function", False, boolean, "unpickled functions are compiled from the user's graph"),
+    ("cmodule.age_thresh_use", 60 * 60 * 24 * 24, integer, "nothing is compiled"),
+    ("metaopt.verbose", 0, integer, "one convolution is chosen by shapes"),
+    ("metaopt.optimizer_excluding metaopt.optimizer_including", "", text, "see metaopt.verbose"),
+    ("force_device", False, boolean, "there is one device"),
+    ("print_active_device", True, boolean, "there is one device"),
+    ("assert_no_cpu_op", "ignore", ERROR_ACTIONS, "there is one device"),
+    ("check_input", True, boolean, "arguments are always checked"),
+    ("check_stack_trace", "off", one_of("off", "log", "warn", "raise"),
+     "rewrites always keep the record of where nodes were made"),
+    ("unittests.rseed", 666, seed, "the seed of its tests"),
+    ("warn.ignore_bug_before", "0.9", text, "no version had the bugs that options of warn name"),
+]
+OPTIONS += [(name, default, kind, f"Accepted for compatibility{': ' if why else ''}{why}.")
+            for names, default, kind, why in ACCEPTED for name in names.split()]
 
 
 def split_flags(text: str) -> Iterator[Any]:
