@@ -2,6 +2,8 @@
 
     python asv_bench/compare_many.py blocks | tasks | submitted | chains
     mpirun -n 1 python asv_bench/compare_many.py steps; mpirun -n 2 python asv_bench/compare_many.py steps
+    mpirun -n 2 python asv_bench/compare_many.py alone
+    mpirun -n 1 python asv_bench/compare_many.py scaling [milliseconds of a step]
 
 Rounds of the rows alternate; the smallest time of each row counts.
 """
@@ -118,10 +120,8 @@ def chains(rounds=3):
         print(f"{name:20} {wall:6.2f} s")
 
 
-def steps(rows=2048, count=20, rounds=5):
-    """Steps of a network on all rows, divided among the processes."""
-    from mpi4py import MPI
-
+def training(rows, **options):
+    """A replica of a network, the function of a step, and this process's part of the rows."""
     x, y = T.fmatrix("x"), T.ivector("y")
     generator = numpy.random.default_rng(1)
     shapes = [(784, 500), (500, 500), (500, 10)]
@@ -133,8 +133,16 @@ def steps(rows=2048, count=20, rounds=5):
     gradients = T.grad(cost, weights)
     updates = [(weight, weight - numpy.float32(1e-4) * gradient) for weight, gradient in zip(weights, gradients)]
     replica = phintys.distributed.replicate(updates, gradients)
-    step = replica.function([x, y], cost, profile="profile" in sys.argv)
-    given = (replica.part(generator.random((rows, 784), "f4")), replica.part(generator.integers(0, 10, rows, "i4")))
+    step = replica.function([x, y], cost, **options)
+    return replica, step, (replica.part(generator.random((rows, 784), "f4")),
+                           replica.part(generator.integers(0, 10, rows, "i4")))
+
+
+def steps(rows=2048, count=20, rounds=5):
+    """Steps of a network on all rows, divided among the processes."""
+    from mpi4py import MPI
+
+    replica, step, given = training(rows, profile="profile" in sys.argv)
     found = measured({"step": lambda: [step(*given) for _ in range(count)]}, rounds)
     MPI.COMM_WORLD.Barrier()
     if replica.rank == 0:
@@ -143,6 +151,42 @@ def steps(rows=2048, count=20, rounds=5):
               "processor in each")
         if "profile" in sys.argv:
             step.compiled.profile.summary()
+
+
+def alone(rows=1024, count=20, rounds=5):
+    """Steps of processes that do the same at the same time, each for itself: what the machine gives without sums."""
+    from mpi4py import MPI
+
+    world, MPI.COMM_WORLD = MPI.COMM_WORLD, MPI.COMM_SELF
+    _, step, given = training(rows)
+    world.Barrier()
+    wall, _ = measured({"step": lambda: [step(*given) for _ in range(count)]}, rounds)["step"]
+    print(f"process {world.rank} of {world.size}, alone: {wall / count * 1e3:.1f} ms a step")
+
+
+NETWORKS = {"10 Gbit/s, 30 us": (1.25e9, 30e-6), "100 Gbit/s, 5 us": (12.5e9, 5e-6)}
+
+
+def scaling(rows=1024, count=20, rounds=5):
+    """Steps of 8 to 512 machines, each with a process and so many rows: computed, from what one process takes here.
+
+    A sum of S bytes over P machines is taken to need 2 log2(P) messages and to send 2 S (P - 1) / P bytes from each,
+    and to overlap with nothing; adding takes what it takes here.
+    """
+    replica, step, given = training(rows)
+    arrays = [variable.get_value() for variable in replica.updates]
+    found = measured({"step": lambda: [step(*given) for _ in range(count)],
+                      "add": lambda: [numpy.add(array, array, array) for array in arrays * count]}, rounds)
+    (alone, _), (adding, _) = [[time / count for time in found[name]] for name in ("step", "add")]
+    if len(sys.argv) > 2:
+        alone = float(sys.argv[2]) / 1e3
+    size = sum([array.nbytes for array in arrays])
+    print(f"measured: a step {alone * 1e3:.1f} ms, adding {size / 1e6:.1f} MB {adding * 1e3:.2f} ms")
+    for name, (bandwidth, latency) in NETWORKS.items():
+        for machines in (8, 32, 128, 512):
+            sums = 2 * numpy.log2(machines) * latency + (2 * size / bandwidth + adding) * (machines - 1) / machines
+            print(f"{name}: {machines:3} machines, computed: {(alone + sums) * 1e3:5.1f} ms a step, "
+                  f"{machines * rows / (alone + sums):12,.0f} rows a second, {alone / (alone + sums):.2f} of the ideal")
 
 
 if __name__ == "__main__":
