@@ -13,7 +13,7 @@ import numpy
 from phintys.graph.config import config
 from phintys.graph.debug_values import get_debug_values
 from phintys.graph.errors import made_at
-from phintys.graph.valueless_types import DisconnectedType, NullType, disconnected_type, null_type
+from phintys.graph.valueless_types import DisconnectedType, NullType, disconnected_type
 from phintys.graph.variable import Constant, Variable
 
 if TYPE_CHECKING:
@@ -43,7 +43,8 @@ def terms_of(node: Apply, output_gradients: Sequence[Constant | Variable], patte
     if not any(flow.inputs_connected):
         return [disconnected_type() for _ in node.inputs]
     if all(flow.only_null):
-        return [null_type() if connected else disconnected_type() for connected in flow.inputs_connected]
+        return [flow.null_gradient_of(position) if connected else disconnected_type()
+                for position, connected in enumerate(flow.inputs_connected)]
     inputs = _undestroyed(node)
     typed = [_with_dtype_of(output, gradient) for output, gradient in zip(node.outputs, output_gradients)]
     for output, gradient in zip(node.outputs, typed):

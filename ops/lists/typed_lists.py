@@ -51,10 +51,9 @@ def _checked_position(name, index):
 
 
 class _ListOp(Op):
-    """The base class: the inputs are a list and others; nothing has a gradient."""
+    """The base class: the inputs are a list and others. A derivative through a list is refused, by default."""
 
     __props__ = ()
-    depends_on = ()
 
     def __str__(self):
         return type(self).__name__
@@ -85,6 +84,8 @@ class GetItem(_ListOp):
     >>> phintys.function([values], phintys.typed_list.getitem(values, 1))([[1.0], [2.0, 3.0]])
     array([2., 3.])
     """
+
+    depends_on = (0,)
 
     def make_node(self, x, index):
         x = _checked_list("GetItem", x)
@@ -154,6 +155,8 @@ class Insert(_Change):
     [array([3.]), array([1., 2.])]
     """
 
+    depends_on = (0, 2)
+
     def make_node(self, x, index, to_insert):
         x = _checked_list("Insert", x)
         return Apply(self, [x, _checked_position("Insert", index), _checked_element("Insert", x, to_insert)],
@@ -174,6 +177,8 @@ class Remove(_Change):
     >>> phintys.function([values, x], phintys.typed_list.remove(values, x))([[1.0, 2.0], [3.0]], [3.0])
     [array([1., 2.])]
     """
+
+    depends_on = (0,)
 
     def make_node(self, x, to_remove):
         x = _checked_list("Remove", x)
@@ -213,6 +218,8 @@ def _position_of(node, x, element):
 
 class _Search(_ListOp):
     """The base class of ops that compare elements; the result is a number in floatX, as in Theano."""
+
+    depends_on = ()
 
     def make_node(self, x, elem):
         name = type(self).__name__
@@ -273,6 +280,8 @@ class Length(_ListOp):
     >>> phintys.function([values], phintys.typed_list.length(values))([[1.0], [2.0, 3.0]])
     array(2)
     """
+
+    depends_on = ()
 
     def make_node(self, x):
         return Apply(self, [_checked_list("Length", x)], [TensorType("int64", ()).make_variable()])

@@ -171,9 +171,9 @@ f 0 4 | slope(lambda a: (slope(lambda a: (n.tanh(a) * b).sum(), a) * c).sum(), a
 f 0 4 | slope(lambda a: whole(lambda a: n.sin(a) * b, a).sum(), a) <> n.cos(a) * b
 f 0 4 | slope(lambda a: ifelse(T.gt(c.sum(), 0.0123), a * b, n.sin(a)).sum(), a) \
 <> b * 1 if c.sum() > 0.0123 else n.cos(a)
-f 1 4 | slope(lambda a: slope(lambda a: scan(lambda row, s: s * 0.5 + row ** 3, a, a[0] * 0)[-1].sum(), a).sum(), a) \
+g 1 4 | slope(lambda a: slope(lambda a: scan(lambda row, s: s * 0.5 + row ** 3, a, a[0] * 0)[-1].sum(), a).sum(), a) \
 <> a[0] * 0 + 6 * a * (0.5 ** n.arange(len(a) - 1, -1, -1)).astype(a.dtype).reshape((-1,) + (1,) * (a.ndim - 1))
-f 2 3 | scan(lambda row, s: s * 0.5 + scan(lambda x, t: x + t * 0.5, row, row[0] * 0).sum(), a, a[0] * 0) \
+g 2 3 | scan(lambda row, s: s * 0.5 + scan(lambda x, t: x + t * 0.5, row, row[0] * 0).sum(), a, a[0] * 0) \
 <> loop(lambda row, s: s * a.dtype.type(0.5) + loop(lambda x, t: x + t * a.dtype.type(0.5), row, row[0] * 0).sum(), \
 a, a[0] * 0)
 f 2 2 | T.nnet.softmax(a) <> softmax(a, 1); T.log(T.nnet.softmax(a + b)) <> n.log(softmax(a + b, 1))

@@ -7,6 +7,7 @@ import pytest
 import phintys
 import phintys.tensor as T
 from phintys import typed_list
+from phintys.graph.errors import NullTypeGradError
 from phintys.ops.types.slice_type import SliceType
 from phintys.typed_list import TypedListType
 
@@ -150,3 +151,26 @@ def test_lists_beside_formulas_that_are_made_stable():
                   -numpy.log1p(numpy.exp([-3.0, -4.0]))]
         for got, want in zip(found, wanted):
             numpy.testing.assert_allclose(got, want, rtol=1e-13)
+
+
+@pytest.mark.parametrize("item", [
+    lambda x: typed_list.make_list([x * 2, x])[0], lambda x: typed_list.make_list([x]).append(x)[0],
+    lambda x: typed_list.make_list([x]).insert(0, x)[0], lambda x: typed_list.make_list([x]).reverse()[0],
+    lambda x: typed_list.make_list([x]).extend(typed_list.make_list([x]))[0],
+    lambda x: typed_list.make_list([x, x * 2]).remove(x)[:1][0]])
+def test_derivatives_through_lists_are_refused(item):
+    """They were left out without a word where other paths have a derivative."""
+    x = T.dvector("x")
+    cost = (x * item(x)).sum()
+    with pytest.raises(NullTypeGradError, match=r"GetItem|MakeList"):
+        T.grad(cost, x)
+    with pytest.raises(NotImplementedError):
+        T.Rop(cost, x, x)
+
+
+def test_what_does_not_change_with_the_elements_has_derivatives():
+    x, k = T.dvector("x"), T.lscalar("k")
+    positions = typed_list.make_list([k, k])
+    cost = (x * typed_list.length(typed_list.make_list([x]))).sum()
+    cost += (x * positions[0]).sum() + x[positions[1]] ** 2 + x.sum() * positions.ind(k)
+    assert phintys.function([x, k], T.grad(cost, x))([1.0, 2.0], 1).tolist() == [2, 6]
