@@ -65,7 +65,7 @@ cdef extern from "random/draw_loops.h" nogil:
     void phintys_pcg64_floats(uint64_t* state, npy_intp count, float* out)
     void phintys_pcg64_after(const uint64_t* state, npy_intp count, bint narrow, uint64_t* after)
     void phintys_pcg64_integers(uint64_t* state, uint64_t low, uint32_t last, npy_intp count, uint64_t* out)
-    void phintys_prepare_pcg64()
+    void phintys_prepare_vectors()
     void phintys_pcg64_normals(uint64_t* state, npy_intp count, double* out)
     void phintys_pcg64_short_normals(uint64_t* state, npy_intp count, float* out)
     ctypedef struct phintys_binomial:
@@ -162,7 +162,7 @@ cdef dict FUNCTIONS = {
 }
 
 
-phintys_prepare_pcg64()
+phintys_prepare_vectors()
 phintys_set = set_of_process()
 
 

@@ -274,55 +274,22 @@ static bitgen_t phintys_tempered_generator(phintys_tempered_words* words, uint64
 
 /* ---- uniform numbers of PCG64 ------------------------------------------------------------------------------------ */
 
-/* A number of PCG64 needs the one before, so numbers are made in two lanes, of which the second begins in the middle: a
- * processor works on both at once. */
-enum {PHINTYS_LANE = 256};
-
-/* The jump that lanes need often: set when the module is loaded. */
-static phintys_jump phintys_lane_jump;
-
-static void phintys_prepare_pcg64(void) {
-    phintys_lane_jump = phintys_jump_of(PHINTYS_LANE);
-    phintys_prepare_vectors();
+/* How many numbers the vectors of this processor have in flight; 0: there are none. */
+static inline ptrdiff_t phintys_numbers_ahead(void) {
+    return PHINTYS_HAS_IFMA(*phintys_set) ? PHINTYS_AHEAD : *phintys_set ? PHINTYS_AHEAD_AVX2 : 0;
 }
-
-/* EACH(offset, bits) uses number `position` of a lane; `here` becomes the state after both lanes. */
-#define PHINTYS_PCG_LANES(LENGTH, JUMP, EACH)                                                                          \
-    do {                                                                                                               \
-        phintys_uint128 second = here * (JUMP).factor + increment * (JUMP).sum;                                        \
-        for (ptrdiff_t position = 0; position < (LENGTH); position++) { \
-            here = here * PHINTYS_PCG_MULTIPLIER + increment;                                                          \
-            second = second * PHINTYS_PCG_MULTIPLIER + increment;                                                      \
-            EACH(0, phintys_pcg64_output(here));                                                                       \
-            EACH(LENGTH, phintys_pcg64_output(second));                                                                \
-        }                                                                                                              \
-        here = second;                                                                                                 \
-    } while (0)
 
 /* Numbers from 0 to 1; the state advances. */
 static void phintys_pcg64_doubles(uint64_t* state, ptrdiff_t count, double* out) {
     phintys_uint128 here = phintys_wide(state + PHINTYS_OWN);
     const phintys_uint128 increment = phintys_wide(state + PHINTYS_OWN + 2);
-#define PHINTYS_EACH_FRACTION(OFFSET, BITS) out[(OFFSET) + position] = phintys_unit(BITS)
-    phintys_jump jump = {1, 0};
-    if (PHINTYS_HAS_IFMA(*phintys_set) && count >= 4 * PHINTYS_AHEAD) {
-        const ptrdiff_t rounds = count / PHINTYS_AHEAD;
-        here = phintys_vectors_of_doubles(here, increment, rounds, out);
-        count -= rounds * PHINTYS_AHEAD;
-        out += rounds * PHINTYS_AHEAD;
-    } else if (*phintys_set && count >= 4 * PHINTYS_AHEAD_AVX2) {
-        const ptrdiff_t rounds = count / PHINTYS_AHEAD_AVX2;
-        here = phintys_halves_of_doubles(here, increment, rounds, out);
-        count -= rounds * PHINTYS_AHEAD_AVX2;
-        out += rounds * PHINTYS_AHEAD_AVX2;
+    const ptrdiff_t ahead = phintys_numbers_ahead(), rounds = ahead && count >= 4 * ahead ? count / ahead : 0;
+    if (rounds) {
+        here = (ahead == PHINTYS_AHEAD ? phintys_vectors_of_doubles
+                                       : phintys_halves_of_doubles)(here, increment, rounds, out);
+        count -= rounds * ahead;
+        out += rounds * ahead;
     }
-    for (ptrdiff_t lane = 0; count >= 128; count -= 2 * lane, out += 2 * lane) {
-        const ptrdiff_t length = count / 2 < PHINTYS_LANE ? count / 2 : PHINTYS_LANE;
-        if (length != lane) jump = length == PHINTYS_LANE ? phintys_lane_jump : phintys_jump_of((uint64_t)length);
-        lane = length;
-        PHINTYS_PCG_LANES(lane, jump, PHINTYS_EACH_FRACTION);
-    }
-#undef PHINTYS_EACH_FRACTION
     for (ptrdiff_t position = 0; position < count; position++) {
         here = here * PHINTYS_PCG_MULTIPLIER + increment;
         out[position] = phintys_unit(phintys_pcg64_output(here));
@@ -340,40 +307,18 @@ static void phintys_pcg64_floats(uint64_t* state, ptrdiff_t count, float* out) {
     }
     phintys_uint128 here = phintys_wide(state + PHINTYS_OWN);
     const phintys_uint128 increment = phintys_wide(state + PHINTYS_OWN + 2);
-#define PHINTYS_EACH_PAIR(OFFSET, BITS)                                                                                \
-    do {                                                                                                               \
-        const uint64_t bits = (BITS);                                                                                  \
-        const float pair[2] = {phintys_short_unit((uint32_t)bits), phintys_short_unit((uint32_t)(bits >> 32))};        \
-        memcpy(out + 2 * ((OFFSET) + position), pair, sizeof pair); \
-    } while (0)
-    phintys_jump jump = {1, 0};
-    if (PHINTYS_HAS_IFMA(*phintys_set) && count >= 8 * PHINTYS_AHEAD) {
-        const ptrdiff_t rounds = count / (2 * PHINTYS_AHEAD);
-        here = phintys_vectors_of_floats(here, increment, rounds, out);
+    const ptrdiff_t ahead = 2 * phintys_numbers_ahead(), rounds = ahead && count >= 4 * ahead ? count / ahead : 0;
+    if (rounds) {
+        here = (ahead == 2 * PHINTYS_AHEAD ? phintys_vectors_of_floats
+                                           : phintys_halves_of_floats)(here, increment, rounds, out);
         state[PHINTYS_HALF] = phintys_pcg64_output(here) >> 32;
-        count -= 2 * rounds * PHINTYS_AHEAD;
-        out += 2 * rounds * PHINTYS_AHEAD;
-    } else if (*phintys_set && count >= 8 * PHINTYS_AHEAD_AVX2) {
-        const ptrdiff_t rounds = count / (2 * PHINTYS_AHEAD_AVX2);
-        here = phintys_halves_of_floats(here, increment, rounds, out);
-        state[PHINTYS_HALF] = phintys_pcg64_output(here) >> 32;
-        count -= 2 * rounds * PHINTYS_AHEAD_AVX2;
-        out += 2 * rounds * PHINTYS_AHEAD_AVX2;
+        count -= rounds * ahead;
+        out += rounds * ahead;
     }
-    for (ptrdiff_t lane = 0; count >= 256; count -= 4 * lane, out += 4 * lane) {
-        const ptrdiff_t length = count / 4 < PHINTYS_LANE ? count / 4 : PHINTYS_LANE;
-        if (length != lane) jump = length == PHINTYS_LANE ? phintys_lane_jump : phintys_jump_of((uint64_t)length);
-        lane = length;
-        PHINTYS_PCG_LANES(lane, jump, PHINTYS_EACH_PAIR);
-        state[PHINTYS_HALF] = phintys_pcg64_output(here) >> 32;
-    }
-#undef PHINTYS_EACH_PAIR
     phintys_set_wide(state + PHINTYS_OWN, here);
     for (ptrdiff_t position = 0; position < count; position++)
         out[position] = phintys_short_unit(phintys_pcg64_half(state));
 }
-
-#undef PHINTYS_PCG_LANES
 
 /* The state after `count` uniform numbers, of float32 if `narrow`; it may be written over the old one. */
 static void phintys_pcg64_after(const uint64_t* state, ptrdiff_t count, int narrow, uint64_t* after) {
