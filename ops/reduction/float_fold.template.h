@@ -1,17 +1,16 @@
-/* One fold of floats. Defined before the include, undefined at its end:
+/* One fold of floats, KIND_DTYPE. Defined before the include:
  *
- * FOLD                   its name, for example sum_float32
- * VALUE                  type of a value in memory
- * READ(data)             the values at `data`, as many as there are lanes, without gaps
- * READ_ONE(data)         the value at `data`
- * ADD(lanes, data)       COMBINE(lanes, READ(data)), or less work for the same; by default that
- *
- * Defined before the include, and left to it for the next fold:
- *
+ * KIND                   for example sum
+ * READER                 what is added: values, or their squares or magnitudes
+ * DTYPE                  float16, float32 or float64; undefined at the end
+ * ADD(lanes, data)       COMBINE(lanes, READ(data)), or less work for the same; by default that; undefined at the end
  * PART                   type of partial results and totals
  * LANES, NEAR_LANES      a register of them; the same in memory that is aligned for one of them only
  * COMBINE, COMBINE_ONE   of two LANES, and of two PARTs
  */
+#define VALUE PHINTYS_NAMED(phintys_in_memory, DTYPE)
+#define READ(data) OF(PHINTYS_NAMED(READER, DTYPE))(data)
+#define READ_ONE(data) OF(PHINTYS_NAMED(PHINTYS_NAMED(one, READER), DTYPE))(data)
 #define VALUE_BYTES ((intptr_t)sizeof(VALUE))
 #ifndef ADD
 #define ADD(lanes, data) COMBINE(lanes, READ(data))
@@ -180,7 +179,7 @@ static void MEMBER(columns)(const char *data, intptr_t stride, intptr_t n, intpt
 }
 
 #undef VALUE_BYTES
-#undef FOLD
+#undef DTYPE
 #undef VALUE
 #undef READ
 #undef READ_ONE

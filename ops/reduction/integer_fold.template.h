@@ -1,11 +1,8 @@
-/* One fold of integers, or of tests, whose results are integers. Defined before the include, undefined at its end:
+/* One fold of integers, or of tests, whose results are integers: KIND_DTYPE. Defined before the include:
  *
- * FOLD            its name, for example sum_int8
- * VALUE           type of a value in memory
+ * KIND            for example sum
+ * DTYPE           of values in memory; undefined at the end
  * PART            type in which up to BLOCK values are combined; narrower ones are faster
- *
- * Defined before the include, and left to it for the next fold:
- *
  * TOTAL           type of totals
  * BLOCK           values; `n` where PART is as wide as TOTAL, so that all values are one block
  * READ(value)     as PART
@@ -14,6 +11,7 @@
  *
  * The order of operations makes no difference either, so the compiler vectorizes these loops.
  */
+#define VALUE PHINTYS_NAMED(phintys_in_memory, DTYPE)
 /* `n` values without gaps, at least one. */
 PHINTYS_INLINE PART MEMBER(line)(const VALUE *data, intptr_t n) {
     PART part = READ(data[0]);
@@ -87,6 +85,5 @@ static void MEMBER(columns)(const char *data, intptr_t stride, intptr_t n, intpt
     else MEMBER(all_columns)(data, stride, n, next_row, rows, (TOTAL *)totals, fresh);
 }
 
-#undef FOLD
+#undef DTYPE
 #undef VALUE
-#undef PART

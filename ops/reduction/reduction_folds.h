@@ -9,39 +9,40 @@
  * Where there are other sets, the baseline calls a function for each float16, because it would be long to compile.
  */
 #define OF IN_SET
-#define MEMBER(NAME) OF(PHINTYS_NAMED(FOLD, NAME))              /* of this fold */
+#define MEMBER(NAME) OF(PHINTYS_NAMED(PHINTYS_NAMED(KIND, DTYPE), NAME))        /* of this fold */
 
 /* ---- floats: how they are read and combined ---------------------------------------------------------------------- */
 /* `one_...` reads one value, the others a register of lanes. */
-PHINTYS_INLINE double OF(one_double)(const char *data) { return *(const double *)data; }
-PHINTYS_INLINE double OF(one_float)(const char *data) { return *(const float *)data; }
-PHINTYS_INLINE double OF(one_double_square)(const char *data) { return *(const double *)data * *(const double *)data; }
-PHINTYS_INLINE double OF(one_float_square)(const char *data) { return OF(one_float)(data) * OF(one_float)(data); }
-PHINTYS_INLINE double OF(one_double_magnitude)(const char *data) { return fabs(*(const double *)data); }
-PHINTYS_INLINE double OF(one_float_magnitude)(const char *data) { return fabsf(*(const float *)data); }
-
-PHINTYS_INLINE phintys_doubles OF(doubles)(const char *data) { return *(const phintys_near_doubles *)data; }
-PHINTYS_INLINE phintys_doubles OF(floats)(const char *data) {
+PHINTYS_INLINE phintys_doubles OF(values_float64)(const char *data) { return *(const phintys_near_doubles *)data; }
+PHINTYS_INLINE phintys_doubles OF(values_float32)(const char *data) {
 #if SET_LEVEL
     return (phintys_doubles)_mm256_cvtps_pd(_mm_loadu_ps((const float *)data));
 #else
     return __builtin_convertvector(*(const phintys_near_short_floats *)data, phintys_doubles);
 #endif
 }
-PHINTYS_INLINE phintys_doubles OF(double_squares)(const char *data) { return OF(doubles)(data) * OF(doubles)(data); }
-PHINTYS_INLINE phintys_doubles OF(float_squares)(const char *data) { return OF(floats)(data) * OF(floats)(data); }
-PHINTYS_INLINE phintys_doubles OF(magnitudes)(phintys_doubles x) {
-    return (phintys_doubles)((phintys_words)x & 0x7fffffffffffffff);
-}
-PHINTYS_INLINE phintys_doubles OF(double_magnitudes)(const char *data) { return OF(magnitudes)(OF(doubles)(data)); }
-PHINTYS_INLINE phintys_doubles OF(float_magnitudes)(const char *data) { return OF(magnitudes)(OF(floats)(data)); }
+#define PHINTYS_READERS(DTYPE, TYPE) \
+    PHINTYS_INLINE double OF(one_values_##DTYPE)(const char *data) { return *(const TYPE *)data; } \
+    PHINTYS_INLINE double OF(one_magnitudes_##DTYPE)(const char *data) { return fabs(*(const TYPE *)data); } \
+    PHINTYS_INLINE double OF(one_squares_##DTYPE)(const char *data) { \
+        return OF(one_values_##DTYPE)(data) * OF(one_values_##DTYPE)(data); \
+    } \
+    PHINTYS_INLINE phintys_doubles OF(squares_##DTYPE)(const char *data) { \
+        return OF(values_##DTYPE)(data) * OF(values_##DTYPE)(data); \
+    } \
+    PHINTYS_INLINE phintys_doubles OF(magnitudes_##DTYPE)(const char *data) { \
+        return (phintys_doubles)((phintys_words)OF(values_##DTYPE)(data) & 0x7fffffffffffffff); \
+    }
+PHINTYS_READERS(float32, float)
+PHINTYS_READERS(float64, double)
+#undef PHINTYS_READERS
 
 #if SET_LEVEL
 PHINTYS_INLINE phintys_doubles OF(plus_doubles)(phintys_doubles a, phintys_doubles b) {
     return (phintys_doubles)_mm256_fmadd_pd((__m256d)b, _mm256_set1_pd(1.0), (__m256d)a);
 }
 PHINTYS_INLINE phintys_doubles OF(add_float_squares)(phintys_doubles a, const char *data) {
-    __m256d x = (__m256d)OF(floats)(data);
+    __m256d x = (__m256d)OF(values_float32)(data);
     return (phintys_doubles)_mm256_fmadd_pd(x, x, (__m256d)a);          /* the square of a float has no rounding */
 }
 PHINTYS_INLINE double OF(plus_double)(double a, double b) {
@@ -49,28 +50,30 @@ PHINTYS_INLINE double OF(plus_double)(double a, double b) {
     __asm__("" : "+x"(one));            /* or the compiler would make it an addition again */
     return __builtin_fma(b, one, a);
 }
-PHINTYS_INLINE phintys_floats OF(halves)(const char *data) {
+PHINTYS_INLINE phintys_floats OF(values_float16)(const char *data) {
     return (phintys_floats)_mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)data));
 }
-PHINTYS_INLINE float OF(one_half)(const char *data) { return _cvtsh_ss(*(const uint16_t *)data); }
+PHINTYS_INLINE float OF(one_values_float16)(const char *data) { return _cvtsh_ss(*(const uint16_t *)data); }
 #else
 PHINTYS_INLINE phintys_doubles OF(plus_doubles)(phintys_doubles a, phintys_doubles b) { return a + b; }
 PHINTYS_INLINE double OF(plus_double)(double a, double b) { return a + b; }
 PHINTYS_INLINE phintys_doubles OF(add_float_squares)(phintys_doubles a, const char *data) {
-    return a + OF(float_squares)(data);
+    return a + OF(squares_float32)(data);
 }
 #ifdef __aarch64__
-PHINTYS_INLINE float OF(one_half)(const char *data) { return *(const __fp16 *)data; }
+PHINTYS_INLINE float OF(one_values_float16)(const char *data) { return *(const __fp16 *)data; }
 #elif defined(PHINTYS_HAS_SETS)
-static __attribute__((noinline)) float OF(one_half)(const char *data) {
+static __attribute__((noinline)) float OF(one_values_float16)(const char *data) {
     return (float)phintys_from_half(*(const uint16_t *)data);
 }
 #else
-PHINTYS_INLINE float OF(one_half)(const char *data) { return (float)phintys_from_half(*(const uint16_t *)data); }
+PHINTYS_INLINE float OF(one_values_float16)(const char *data) {
+    return (float)phintys_from_half(*(const uint16_t *)data);
+}
 #endif
-PHINTYS_INLINE phintys_floats OF(halves)(const char *data) {
+PHINTYS_INLINE phintys_floats OF(values_float16)(const char *data) {
     phintys_floats values;
-    for (int l = 0; l < 8; l++) values[l] = OF(one_half)(data + 2 * l);
+    for (int l = 0; l < 8; l++) values[l] = OF(one_values_float16)(data + 2 * l);
     return values;
 }
 #endif
@@ -96,85 +99,45 @@ PHINTYS_INLINE double OF(smaller_double)(double a, double b) { return a <= b || 
 #define LANES phintys_doubles
 #define NEAR_LANES phintys_near_doubles
 
+#define KIND sum
+#define READER values
 #define COMBINE OF(plus_doubles)
 #define COMBINE_ONE OF(plus_double)
+#include "float_folds.template.h"
 
-#define FOLD sum_float32
-#define VALUE float
-#define READ OF(floats)
-#define READ_ONE OF(one_float)
-#include "float_fold.template.h"
+#define KIND magnitudes
+#define READER magnitudes
+#define COMBINE OF(plus_doubles)
+#define COMBINE_ONE OF(plus_double)
+#include "float_folds.template.h"
 
-#define FOLD sum_float64
-#define VALUE double
-#define READ OF(doubles)
-#define READ_ONE OF(one_double)
-#include "float_fold.template.h"
+#define KIND squares
+#define READER squares
+#define COMBINE OF(plus_doubles)
+#define COMBINE_ONE OF(plus_double)
+#define ADD_FLOAT32 OF(add_float_squares)
+#include "float_folds.template.h"
+#undef ADD_FLOAT32
 
-#define FOLD squares_float32
-#define VALUE float
-#define READ OF(float_squares)
-#define READ_ONE OF(one_float_square)
-#define ADD OF(add_float_squares)
-#include "float_fold.template.h"
-
-#define FOLD squares_float64
-#define VALUE double
-#define READ OF(double_squares)
-#define READ_ONE OF(one_double_square)
-#include "float_fold.template.h"
-
-#define FOLD magnitudes_float32
-#define VALUE float
-#define READ OF(float_magnitudes)
-#define READ_ONE OF(one_float_magnitude)
-#include "float_fold.template.h"
-
-#define FOLD magnitudes_float64
-#define VALUE double
-#define READ OF(double_magnitudes)
-#define READ_ONE OF(one_double_magnitude)
-#include "float_fold.template.h"
-#undef COMBINE
-#undef COMBINE_ONE
-
+#define KIND product
+#define READER values
 #define COMBINE OF(times_doubles)
 #define COMBINE_ONE PHINTYS_TIMES
+#include "float_folds.template.h"
 
-#define FOLD product_float32
-#define VALUE float
-#define READ OF(floats)
-#define READ_ONE OF(one_float)
-#include "float_fold.template.h"
-
-#define FOLD product_float64
-#define VALUE double
-#define READ OF(doubles)
-#define READ_ONE OF(one_double)
-#include "float_fold.template.h"
-#undef COMBINE
-#undef COMBINE_ONE
-
+#define ONLY float64
+#define KIND maximum
+#define READER values
 #define COMBINE OF(larger_doubles)
 #define COMBINE_ONE OF(larger_double)
-#define FOLD maximum_float64
-#define VALUE double
-#define READ OF(doubles)
-#define READ_ONE OF(one_double)
-#include "float_fold.template.h"
-#undef COMBINE
-#undef COMBINE_ONE
+#include "float_folds.template.h"
 
+#define KIND minimum
+#define READER values
 #define COMBINE OF(smaller_doubles)
 #define COMBINE_ONE OF(smaller_double)
-#define FOLD minimum_float64
-#define VALUE double
-#define READ OF(doubles)
-#define READ_ONE OF(one_double)
-#include "float_fold.template.h"
-#undef COMBINE
-#undef COMBINE_ONE
-
+#include "float_folds.template.h"
+#undef ONLY
 #undef PART
 #undef LANES
 #undef NEAR_LANES
@@ -183,27 +146,19 @@ PHINTYS_INLINE double OF(smaller_double)(double a, double b) { return a <= b || 
 #define PART float
 #define LANES phintys_floats
 #define NEAR_LANES phintys_near_floats
-
+#define ONLY float16
+#define KIND sum
+#define READER values
 #define COMBINE OF(plus_floats)
 #define COMBINE_ONE PHINTYS_PLUS
-#define FOLD sum_float16
-#define VALUE uint16_t
-#define READ OF(halves)
-#define READ_ONE OF(one_half)
-#include "float_fold.template.h"
-#undef COMBINE
-#undef COMBINE_ONE
+#include "float_folds.template.h"
 
+#define KIND product
+#define READER values
 #define COMBINE OF(times_floats)
 #define COMBINE_ONE PHINTYS_TIMES
-#define FOLD product_float16
-#define VALUE uint16_t
-#define READ OF(halves)
-#define READ_ONE OF(one_half)
-#include "float_fold.template.h"
-#undef COMBINE
-#undef COMBINE_ONE
-
+#include "float_folds.template.h"
+#undef ONLY
 #undef PART
 #undef LANES
 #undef NEAR_LANES
@@ -215,40 +170,32 @@ PHINTYS_INLINE double OF(smaller_double)(double a, double b) { return a <= b || 
 #define COMBINE PHINTYS_PLUS
 #define SETTLED(total) 0
 
+#define KIND sum
 #define BLOCK PHINTYS_SHORT_BLOCK
-#define FOLD sum_int8
-#define VALUE int8_t
 #define PART int32_t
+#define DTYPE int8
 #include "integer_fold.template.h"
-#define FOLD sum_int16
-#define VALUE int16_t
-#define PART int32_t
+#define DTYPE int16
 #include "integer_fold.template.h"
-#define FOLD sum_uint8
-#define VALUE uint8_t
-#define PART int32_t
+#define DTYPE uint8
 #include "integer_fold.template.h"
-#define FOLD sum_uint16
-#define VALUE uint16_t
-#define PART int32_t
+#define DTYPE uint16
 #include "integer_fold.template.h"
 #undef BLOCK
-
+#undef PART
 #define BLOCK n
-#define FOLD sum_int32
-#define VALUE int32_t
 #define PART int64_t
+#define DTYPE int32
 #include "integer_fold.template.h"
-#define FOLD sum_uint32
-#define VALUE uint32_t
+#undef PART
 #define PART uint64_t
+#define DTYPE uint32
 #include "integer_fold.template.h"
-#define FOLD sum_int64
-#define VALUE uint64_t
-#define PART uint64_t
+#define DTYPE int64
 #include "integer_fold.template.h"
 #undef BLOCK
-
+#undef PART
+#undef KIND
 #undef TOTAL
 #undef READ
 #undef COMBINE

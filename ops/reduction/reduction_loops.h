@@ -34,6 +34,17 @@ enum {
     PHINTYS_SHORT_BLOCK = 32768 /* the most 16-bit values whose sum fits in 32 bits */
 };
 
+/* What values of a dtype are in memory. */
+typedef int8_t phintys_in_memory_int8;
+typedef int16_t phintys_in_memory_int16;
+typedef int32_t phintys_in_memory_int32;
+typedef int64_t phintys_in_memory_int64;
+typedef uint8_t phintys_in_memory_uint8;
+typedef uint16_t phintys_in_memory_uint16, phintys_in_memory_float16;
+typedef uint32_t phintys_in_memory_uint32;
+typedef float phintys_in_memory_float32;
+typedef double phintys_in_memory_float64;
+
 #define PHINTYS_PLUS(a, b) ((a) + (b))
 #define PHINTYS_TIMES(a, b) ((a) * (b))
 #define PHINTYS_OR(a, b) ((a) | (b))

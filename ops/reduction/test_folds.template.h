@@ -3,41 +3,34 @@
  */
 #define TOTAL uint8_t
 #define BLOCK 2048                  /* after each block it is tested whether the rest matters */
-
 #define READ(x) ((PART)((x) != 0))
-#define FOLD PHINTYS_NAMED(KIND, int8)
-#define VALUE uint8_t
 #define PART uint8_t
+#define DTYPE int8
 #include "integer_fold.template.h"
-#define FOLD PHINTYS_NAMED(KIND, int16)
-#define VALUE uint16_t
+#undef PART
 #define PART uint16_t
-#include "integer_fold.template.h"
-#define FOLD PHINTYS_NAMED(KIND, int32)
-#define VALUE uint32_t
-#define PART uint32_t
-#include "integer_fold.template.h"
-#define FOLD PHINTYS_NAMED(KIND, int64)
-#define VALUE uint64_t
-#define PART uint64_t
-#include "integer_fold.template.h"
-#define FOLD PHINTYS_NAMED(KIND, float32)
-#define VALUE float
-#define PART uint32_t
-#include "integer_fold.template.h"
-#define FOLD PHINTYS_NAMED(KIND, float64)
-#define VALUE double
-#define PART uint64_t
+#define DTYPE int16
 #include "integer_fold.template.h"
 #undef READ
-
 #define READ(x) ((PART)(((x) & 0x7fff) != 0))           /* both zeros of a float16 are false */
-#define FOLD PHINTYS_NAMED(KIND, float16)
-#define VALUE uint16_t
-#define PART uint16_t
+#define DTYPE float16
 #include "integer_fold.template.h"
 #undef READ
-
+#undef PART
+#define READ(x) ((PART)((x) != 0))
+#define PART uint32_t
+#define DTYPE int32
+#include "integer_fold.template.h"
+#define DTYPE float32
+#include "integer_fold.template.h"
+#undef PART
+#define PART uint64_t
+#define DTYPE int64
+#include "integer_fold.template.h"
+#define DTYPE float64
+#include "integer_fold.template.h"
+#undef READ
+#undef PART
 #undef TOTAL
 #undef BLOCK
 #undef KIND
