@@ -9,7 +9,7 @@ from numpy cimport npy_intp
 
 from phintys.ops.factorizations.stack_kernel cimport (
     NOT_FINITE, Item, StackKernel, all_finite, at_least_1, clear_triangle, copy_item, fill_with_nan, raise_linalg_error,
-    raise_not_square)
+    check_square)
 from phintys.ops.products.blas_library cimport library_function
 from phintys.vm.abi cimport Context
 
@@ -119,9 +119,6 @@ cdef class CholeskyKernel(StackKernel):
 
     Parameters
     ----------
-    dtype : str
-    lead : int
-        The number of leading dimensions.
     lower : bool
         Whether to return the lower factor, and to read the lower triangle only.
     nan : bool
@@ -144,9 +141,7 @@ cdef class CholeskyKernel(StackKernel):
 
     cdef npy_intp fit(self, Context* context, Item* items, double* cost) except -1 nogil:
         cdef npy_intp order = items[0].rows
-        if order != items[0].columns:
-            with gil:
-                raise_not_square("cholesky", order, items[0].columns)
+        check_square("cholesky", &items[0])
         items[1].rows = items[1].columns = order
         cost[0] = <double>order * order * order / 3
         return short_cholesky_bytes(order, self.itemsize) if order <= self.most else 0
@@ -179,14 +174,7 @@ cdef class CholeskyKernel(StackKernel):
 
 
 cdef class MirrorKernel(StackKernel):
-    """The Hermitian matrix with the given lower triangle, and a real diagonal: ``(x, out)``.
-
-    Parameters
-    ----------
-    dtype : str
-    lead : int
-        The number of leading dimensions.
-    """
+    """The Hermitian matrix with the given lower triangle, and a real diagonal: ``(x, out)``."""
 
     def __init__(self, str dtype, int lead):
         self.describe(dtype, lead, (2, 2), 1)
@@ -194,9 +182,7 @@ cdef class MirrorKernel(StackKernel):
 
     cdef npy_intp fit(self, Context* context, Item* items, double* cost) except -1 nogil:
         cdef npy_intp order = items[0].rows
-        if order != items[0].columns:
-            with gil:
-                raise_not_square("mirrored", order, items[0].columns)
+        check_square("mirrored", &items[0])
         items[1].rows = items[1].columns = order
         cost[0] = <double>order * order
         return 0
@@ -213,9 +199,6 @@ cdef class CholeskyInverseKernel(StackKernel):
 
     Parameters
     ----------
-    dtype : str
-    lead : int
-        The number of leading dimensions.
     nan : bool
         Whether the inverse is NaN where there is none, instead of an error.
     """
@@ -228,9 +211,7 @@ cdef class CholeskyInverseKernel(StackKernel):
 
     cdef npy_intp fit(self, Context* context, Item* items, double* cost) except -1 nogil:
         cdef npy_intp order = items[0].rows
-        if order != items[0].columns:
-            with gil:
-                raise_not_square("cho_solve", order, items[0].columns)
+        check_square("cho_solve", &items[0])
         items[1].rows = items[1].columns = order
         cost[0] = <double>order * order * order * 2 / 3
         return 0

@@ -12,7 +12,7 @@ from numpy cimport npy_intp
 
 from phintys.ops.factorizations.stack_kernel cimport (
     NOT_FINITE, Item, StackKernel, all_finite, at_least_1, copy_item, fill_with_nan, note, raise_linalg_error,
-    raise_not_square, rounded)
+    check_square, rounded)
 from phintys.ops.products.blas_library cimport GemmFunction, library_function
 from phintys.vm.abi cimport Context
 
@@ -26,12 +26,6 @@ ctypedef void (*Gesv)(int* n, int* nrhs, void* a, int* lda, int* pivots, void* b
 cdef class EigKernel(StackKernel):
     """Eigenvalues and right eigenvectors: ``(x, values, vectors)``, of the dtype of x. Where those of a real matrix are
     complex, only their real parts are kept, with a ComplexWarning.
-
-    Parameters
-    ----------
-    dtype : str
-    lead : int
-        The number of leading dimensions.
     """
     cdef void* geev
 
@@ -45,9 +39,7 @@ cdef class EigKernel(StackKernel):
 
     cdef npy_intp fit(self, Context* context, Item* items, double* cost) except -1 nogil:
         cdef npy_intp order = items[0].rows
-        if order != items[0].columns:
-            with gil:
-                raise_not_square("eig", order, items[0].columns)
+        check_square("eig", &items[0])
         items[1].rows = items[2].rows = items[2].columns = order
         cost[0] = <double>order * order * order * 25
         return (2 * rounded(order * order * self.itemsize) + 2 * rounded(2 * order * self.itemsize)
@@ -61,7 +53,7 @@ cdef class EigKernel(StackKernel):
         cdef char* work = rest + rounded(2 * order * size)
         cdef char* imaginary = values + order * size
         cdef int n = <int>order, lead = at_least_1(order), length = <int>self.work_length(order), info = 0
-        cdef Item item
+        cdef Item item = items[2]
         if order == 0:
             return 0
         copy_item(&items[0], room, size, order * size, self.itemsize)
@@ -75,18 +67,15 @@ cdef class EigKernel(StackKernel):
                                   &length, &info)
         if info:
             return info
-        item.data, item.rows, item.columns, item.row_step, item.column_step = values, order, 1, size, size
-        copy_item(&item, items[1].data, items[1].row_step, size, self.itemsize)
-        item.data, item.columns, item.column_step = vectors, order, order * size
-        copy_item(&item, items[2].data, items[2].row_step, items[2].column_step, self.itemsize)
+        self.give(values, order, &items[1])
+        self.give(vectors, order, &items[2])
         if not self.is_complex:
             for column in range(1, order):
                 if is_negative(imaginary + column * size, self.precision):
                     # The second of a conjugate pair: both have the same real part, in the first one's column.
                     note(room)
-                    item.data, item.columns = vectors + (column - 1) * order * size, 1
-                    copy_item(&item, items[2].data + column * items[2].column_step, items[2].row_step,
-                              items[2].column_step, self.itemsize)
+                    item.data, item.columns = items[2].data + column * items[2].column_step, 1
+                    self.give(vectors + (column - 1) * order * size, order, &item)
         return 0
 
     cdef int refuse(self, int reason) except -1:
@@ -127,12 +116,6 @@ cdef class ExpmKernel(StackKernel):
     """The exponential of each matrix: ``(x, out)``, by scaling, a Padé approximant and squaring.
 
     LAPACK sees matrices in C order as their transposes, and the transpose of the exponential is that of the transpose.
-
-    Parameters
-    ----------
-    dtype : str
-    lead : int
-        The number of leading dimensions.
     """
     cdef GemmFunction gemm
     cdef Gesv gesv
@@ -145,9 +128,7 @@ cdef class ExpmKernel(StackKernel):
 
     cdef npy_intp fit(self, Context* context, Item* items, double* cost) except -1 nogil:
         cdef npy_intp order = items[0].rows
-        if order != items[0].columns:
-            with gil:
-                raise_not_square("expm", order, items[0].columns)
+        check_square("expm", &items[0])
         items[1].rows = items[1].columns = order
         cost[0] = <double>order * order * order * 12
         return MATRICES * rounded(order * order * self.itemsize) + rounded(order * sizeof(int))

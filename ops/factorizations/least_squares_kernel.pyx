@@ -39,15 +39,10 @@ cdef class LeastSquaresKernel(SpectralKernel):
 
     Parameters
     ----------
-    dtype : str
-    lead : int
-        The number of leading dimensions.
     rank : int
         1 if b is a vector, else 2.
     with_ratio : bool
         Whether there is an input ``rcond``; otherwise it is the precision times the larger of rows and columns.
-    spread : tuple of int
-        For each input, bits for the leading dimensions that are broadcast.
     """
     cdef void* gelsd
     cdef bint with_ratio
@@ -121,7 +116,6 @@ cdef class LeastSquaresKernel(SpectralKernel):
         cdef Item* found = items + self.inputs
         cdef Lengths lengths = self.kept_lengths(context, items)
         cdef LeastSquaresCall one = self.lengths_of(items)
-        cdef Item solution
         cdef int info = 0
         one.matrix = room
         one.right = one.matrix + rounded(<npy_intp>one.rows * one.columns * size)
@@ -137,9 +131,7 @@ cdef class LeastSquaresKernel(SpectralKernel):
         if min(one.rows, one.columns) > 0:
             info = self.call(&one, found[3].data, self.ratio(items), &lengths.work)
         (<int64_t*>found[2].data)[0] = one.rank
-        solution.data, solution.rows, solution.columns = one.right, one.columns, one.sides
-        solution.row_step, solution.column_step = size, one.height * size
-        copy_item(&solution, found[0].data, found[0].row_step, found[0].column_step, self.itemsize)
+        self.give(one.right, one.height, &found[0])
         self.sum_residuals(&one, found[1].data)
         return info
 

@@ -8,7 +8,7 @@ from libc.math cimport fabs, hypot, log
 from numpy cimport npy_intp
 
 from phintys.ops.factorizations.stack_kernel cimport (
-    NOT_FINITE, Item, StackKernel, all_finite, at_least_1, copy_item, raise_linalg_error, raise_not_square, rounded)
+    NOT_FINITE, Item, StackKernel, all_finite, at_least_1, copy_item, raise_linalg_error, check_square, rounded)
 from phintys.ops.products.blas_library cimport library_function
 from phintys.vm.abi cimport Context
 
@@ -22,13 +22,6 @@ cdef enum:
     NO_PIVOTS = NOT_FINITE - 1     # what `compute` returns for pivots that are no rows
 
 
-cdef inline int check_square(str name, Item* x) except -1 nogil:
-    if x.rows != x.columns:
-        with gil:
-            raise_not_square(name, x.rows, x.columns)
-    return 0
-
-
 cdef inline double cubed(npy_intp order) noexcept nogil:
     return <double>order * order * order
 
@@ -36,12 +29,6 @@ cdef inline double cubed(npy_intp order) noexcept nogil:
 cdef class LUFactorKernel(StackKernel):
     """The factors of the transpose of each matrix of a stack: ``(x, factor, pivots)``. A singular matrix has factors,
     too; only solving with them fails.
-
-    Parameters
-    ----------
-    dtype : str
-    lead : int
-        The number of leading dimensions.
     """
     cdef Getrf getrf
 
@@ -83,9 +70,6 @@ cdef class LUSolveKernel(StackKernel):
 
     Parameters
     ----------
-    dtype : str
-    lead : int
-        The number of leading dimensions.
     rank : int
         The rank of the right-hand sides: 1 or 2.
     transposed : bool
@@ -93,8 +77,6 @@ cdef class LUSolveKernel(StackKernel):
     nan : bool
         Whether the solution of a singular system is NaN, and infinities and NaN are computed with; otherwise all of
         these raise.
-    spread : tuple of int
-        For each input, bits for the leading dimensions that are broadcast.
     """
     cdef Getrs getrs
     cdef bint transposed
@@ -169,7 +151,6 @@ cdef int solve_factored(StackKernel kernel, Getrs getrs, int order, char* factor
     cdef int columns = <int>b.columns, leading = at_least_1(order), info = 0
     cdef int itemsize = kernel.itemsize
     cdef char* target = y.data if columns == 1 else room
-    cdef Item solved
     if is_singular(factor, order, kernel.precision, kernel.is_complex):
         return 1
     copy_item(b, target, itemsize, order * itemsize, itemsize)
@@ -180,9 +161,7 @@ cdef int solve_factored(StackKernel kernel, Getrs getrs, int order, char* factor
         return 0
     getrs(b"N" if transposed else b"T", &order, &columns, factor, &leading, pivots, target, &leading, &info)
     if target == room:
-        solved.data, solved.rows, solved.columns = room, order, columns
-        solved.row_step, solved.column_step = itemsize, order * itemsize
-        copy_item(&solved, y.data, y.row_step, y.column_step, itemsize)
+        kernel.give(room, order, y)
     return 0
 
 
@@ -191,16 +170,11 @@ cdef class SolveKernel(StackKernel):
 
     Parameters
     ----------
-    dtype : str
-    lead : int
-        The number of leading dimensions.
     rank : int
         The rank of the right-hand sides: 1 or 2.
     nan : bool
         Whether the solution of a singular system is NaN, and infinities and NaN are computed with; otherwise all of
         these raise.
-    spread : tuple of int
-        For each input, bits for the leading dimensions that are broadcast.
     """
     cdef Getrf getrf
     cdef Getrs getrs
@@ -242,14 +216,7 @@ cdef class SolveKernel(StackKernel):
 
 
 cdef class InverseKernel(StackKernel):
-    """The inverse of each matrix of a stack: ``(x, inverse)``.
-
-    Parameters
-    ----------
-    dtype : str
-    lead : int
-        The number of leading dimensions.
-    """
+    """The inverse of each matrix of a stack: ``(x, inverse)``."""
     cdef Getrf getrf
     cdef Getri getri
 
@@ -302,9 +269,6 @@ cdef class DeterminantKernel(StackKernel):
 
     Parameters
     ----------
-    dtype : str
-    lead : int
-        The number of leading dimensions.
     logarithm : bool
     factored : bool
     """
@@ -409,12 +373,6 @@ cdef class AdjugateKernel(DeterminantKernel):
     Singular matrices have one, too. If LAPACK meets a pivot of 0, the matrix is factored anew with complete pivoting,
     ``P x Q = L U``. The adjugate of U, whose last pivot is 0, is the product of the other pivots times the vector that
     U maps to 0, in its last column; all other columns are 0.
-
-    Parameters
-    ----------
-    dtype : str
-    lead : int
-        The number of leading dimensions.
     """
     cdef Getri getri
 

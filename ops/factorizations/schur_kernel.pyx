@@ -6,7 +6,7 @@ from numpy cimport npy_intp
 
 from phintys.ops.factorizations.spectral_kernel cimport Lengths, SpectralKernel, asked
 from phintys.ops.factorizations.stack_kernel cimport (
-    NOT_FINITE, Item, all_finite, at_least_1, copy_item, fill_item_with_nan, raise_linalg_error, raise_not_square,
+    NOT_FINITE, Item, all_finite, at_least_1, copy_item, fill_item_with_nan, raise_linalg_error, check_square,
     rounded)
 from phintys.ops.products.blas_library cimport GemmFunction, library_function
 from phintys.vm.abi cimport Context
@@ -58,13 +58,6 @@ cdef class OrderedKernel(SpectralKernel):
                                       values + order * self.itemsize, vectors, &leading, work, length, chosen, &info)
         return info
 
-    cdef void give(self, char* data, npy_intp rows, npy_intp columns, const Item* out) noexcept nogil:
-        """Copy a matrix in column order, or a vector, to a result."""
-        cdef Item item
-        item.data, item.rows, item.columns = data, rows, columns
-        item.row_step, item.column_step = self.itemsize, rows * self.itemsize
-        copy_item(&item, out.data, out.row_step, out.column_step, self.itemsize)
-
 
 cdef class SchurKernel(OrderedKernel):
     """``x == z.t.adjoint(z)``, where z is unitary and t is upper triangular, or in blocks of 2 by 2 if x is real:
@@ -72,9 +65,6 @@ cdef class SchurKernel(OrderedKernel):
 
     Parameters
     ----------
-    dtype : str
-    lead : int
-        The number of leading dimensions.
     sort : str or None
         Which eigenvalues come first: one of `SORTS`.
     nan : bool
@@ -98,9 +88,7 @@ cdef class SchurKernel(OrderedKernel):
     cdef npy_intp fit(self, Context* context, Item* items, double* cost) except -1 nogil:
         cdef npy_intp order = items[0].rows
         cdef Lengths lengths
-        if order != items[0].columns:
-            with gil:
-                raise_not_square("schur", order, items[0].columns)
+        check_square("schur", &items[0])
         items[1].rows = items[1].columns = items[2].rows = items[2].columns = order
         cost[0] = 25. * order * order * order
         lengths = self.keep_lengths(context, items)
@@ -127,8 +115,8 @@ cdef class SchurKernel(OrderedKernel):
             fill_item_with_nan(&items[1], self.precision, self.is_complex)
             fill_item_with_nan(&items[2], self.precision, self.is_complex)
             return 0
-        self.give(room, order, order, &items[1])
-        self.give(vectors, order, order, &items[2])
+        self.give(room, order, &items[1])
+        self.give(vectors, order, &items[2])
         return info if info == NOT_FINITE or info <= 0 else 1 if info <= order else info - <int>order + 1
 
     cdef int refuse(self, int reason) except -1:
@@ -145,9 +133,6 @@ cdef class GeneralizedSchurKernel(OrderedKernel):
 
     Parameters
     ----------
-    dtype : str
-    lead : int
-        The number of leading dimensions.
     spread : tuple of int
         For each input, by bits, the leading dimensions in which it is broadcast.
     sort : str or None
@@ -223,16 +208,16 @@ cdef class GeneralizedSchurKernel(OrderedKernel):
                 fill_item_with_nan(&items[position], self.precision, self.is_complex or position == 4)
             return 0
         for position in range(2):
-            self.give(room + position * step, order, order, &items[2 + position])
-            self.give(room + (2 + position) * step, order, order, &items[6 + position])
-        self.give(beta, order, 1, &items[5])
+            self.give(room + position * step, order, &items[2 + position])
+            self.give(room + (2 + position) * step, order, &items[6 + position])
+        self.give(beta, order, &items[5])
         if self.is_complex:
-            self.give(alpha, order, 1, &items[4])
+            self.give(alpha, order, &items[4])
         else:                                        # real and imaginary parts side by side
             items[4].columns = 1
-            self.give(alpha, order, 1, &items[4])
+            self.give(alpha, order, &items[4])
             items[4].data += self.precision
-            self.give(rest, order, 1, &items[4])
+            self.give(rest, order, &items[4])
             items[4].data -= self.precision
         return info if info == NOT_FINITE or info <= 0 else 2 if info == order + 3 else 1
 
@@ -250,9 +235,6 @@ cdef class SylvesterKernel(OrderedKernel):
 
     Parameters
     ----------
-    dtype : str
-    lead : int
-        The number of leading dimensions.
     spread : tuple of int
         For each input, by bits, the leading dimensions in which it is broadcast.
     triangular : bool
@@ -287,9 +269,7 @@ cdef class SylvesterKernel(OrderedKernel):
         cdef Lengths lengths
         cdef int position
         for position in range(2):
-            if items[position].rows != items[position].columns:
-                with gil:
-                    raise_not_square("solve_sylvester", items[position].rows, items[position].columns)
+            check_square("solve_sylvester", &items[position])
         if items[2].rows != rows or items[2].columns != columns:
             with gil:
                 raise ValueError(f"solve_sylvester: incompatible dimensions: a is ({rows}, {rows}), b is ({columns}, "
@@ -360,7 +340,7 @@ cdef class SylvesterKernel(OrderedKernel):
         if not self.triangular:
             self.multiply(b"N", left, b"N", c, other, rows, rows, columns, rows, rows)
             self.multiply(b"N", other, b"C", right, c, rows, columns, columns, rows, columns)
-        self.give(c, rows, columns, &items[3])
+        self.give(c, rows, &items[3])
         return 0
 
     cdef int refuse(self, int reason) except -1:

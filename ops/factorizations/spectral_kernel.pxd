@@ -1,5 +1,4 @@
 """The base class of kernels that ask LAPACK how much memory it wants; see ``spectral_kernel.pyx``."""
-from numpy cimport npy_intp
 
 from phintys.ops.factorizations.stack_kernel cimport Item, StackKernel
 from phintys.vm.abi cimport Context

@@ -12,8 +12,7 @@ from libc.math cimport isnan
 from numpy cimport NPY_COMPLEX128, NPY_FLOAT64, npy_intp
 
 from phintys.ops.factorizations.stack_kernel cimport (
-    NOT_FINITE, Item, StackKernel, all_finite, at_least_1, clear_triangle, copy_item, raise_linalg_error,
-    raise_not_square, rounded)
+    NOT_FINITE, Item, StackKernel, all_finite, at_least_1, copy_item, raise_linalg_error, check_square, rounded)
 from phintys.ops.products.blas_library cimport library_function
 from phintys.vm.abi cimport Context
 from phintys.vm.python_api cimport PyObject
@@ -103,9 +102,6 @@ cdef class EighKernel(SpectralKernel):
 
     Parameters
     ----------
-    dtype : str
-    lead : int
-        The number of leading dimensions.
     lower : bool
         Which triangle of x is read.
     vectors : bool
@@ -123,14 +119,12 @@ cdef class EighKernel(SpectralKernel):
         """Bytes of a number in double precision."""
         return 8 << self.is_complex
 
-    cdef int call(self, int order, char* x, char* values, char* room, Lengths* lengths) noexcept nogil:
+    cdef int call(self, int order, char* x, char* values, char* work, char* real_work, int* integers,
+                  Lengths* lengths) noexcept nogil:
         """Call LAPACK on a matrix in column order, or let it write the lengths of its work arrays to them."""
         cdef int leading = at_least_1(order), info = 0
         cdef char uplo = c'L' if self.lower else c'U'
         cdef char job = c'V' if self.vectors else c'N'
-        cdef char* work = room
-        cdef char* real_work = work + rounded(<npy_intp>lengths.work * self.size())
-        cdef int* integers = <int*>(real_work + rounded(<npy_intp>lengths.real_work * 8))
         if self.is_complex:
             (<Heevd>self.function)(&job, &uplo, &order, x, &leading, values, work, &lengths.work, real_work,
                                    &lengths.real_work, integers, &lengths.integers, &info)
@@ -141,16 +135,8 @@ cdef class EighKernel(SpectralKernel):
 
     cdef void ask(self, Item* items, Lengths* lengths) noexcept nogil:
         cdef double answers[3][2]
-        cdef int order = <int>items[0].rows, leading = at_least_1(order), info = 0
-        cdef char uplo = c'L' if self.lower else c'U'
-        cdef char job = c'V' if self.vectors else c'N'
         lengths.work = lengths.real_work = lengths.integers = -1
-        if self.is_complex:
-            (<Heevd>self.function)(&job, &uplo, &order, NULL, &leading, NULL, answers[0], &lengths.work, answers[1],
-                                   &lengths.real_work, <int*>answers[2], &lengths.integers, &info)
-        else:
-            (<Syevd>self.function)(&job, &uplo, &order, NULL, &leading, NULL, answers[0], &lengths.work,
-                                   <int*>answers[2], &lengths.integers, &info)
+        self.call(<int>items[0].rows, NULL, NULL, <char*>answers[0], <char*>answers[1], <int*>answers[2], lengths)
         lengths.work = asked(<char*>answers[0], 8)
         lengths.real_work = asked(<char*>answers[1], 8) if self.is_complex else 0
         lengths.integers = (<int*>answers[2])[0]
@@ -158,9 +144,7 @@ cdef class EighKernel(SpectralKernel):
     cdef npy_intp fit(self, Context* context, Item* items, double* cost) except -1 nogil:
         cdef npy_intp order = items[0].rows
         cdef Lengths lengths
-        if order != items[0].columns:
-            with gil:
-                raise_not_square("eigh", order, items[0].columns)
+        check_square("eigh", &items[0])
         items[1].rows = items[2].rows = items[2].columns = order
         cost[0] = <double>order * order * order * 9
         lengths = self.keep_lengths(context, items)
@@ -172,6 +156,9 @@ cdef class EighKernel(SpectralKernel):
         cdef npy_intp order = items[0].rows, size = self.size()
         cdef Lengths lengths = self.kept_lengths(context, items)
         cdef char* values = room + rounded(order * order * size)
+        cdef char* work = values + rounded(order * 8)
+        cdef char* real_work = work + rounded(<npy_intp>lengths.work * size)
+        cdef char* integers = real_work + rounded(<npy_intp>lengths.real_work * 8)
         cdef Item found
         cdef int info
         if order == 0:
@@ -179,7 +166,7 @@ cdef class EighKernel(SpectralKernel):
         widen_item(&items[0], room, size, order * size, self.precision, 1 + self.is_complex)
         if not all_finite(room, order * order, 8, self.is_complex):
             return NOT_FINITE
-        info = self.call(<int>order, room, values, values + rounded(order * 8), &lengths)
+        info = self.call(<int>order, room, values, work, real_work, <int*>integers, &lengths)
         if info:
             return info
         found.data, found.rows, found.columns, found.row_step, found.column_step = values, order, 1, 8, 8
@@ -195,49 +182,43 @@ cdef class EighKernel(SpectralKernel):
         raise_linalg_error("eigh: Eigenvalues did not converge")
 
 
-cdef class RelativeEighKernel(SpectralKernel):
+cdef class RelativeEighKernel(EighKernel):
     """Eigenvalues in ascending order, and eigenvectors, of real matrices, by relatively robust representations:
     ``(x, values, vectors)``.
 
     Parameters
     ----------
-    dtype : str
-    lead : int
-        The number of leading dimensions.
     lower : bool
         Which triangle of x is read.
     """
-    cdef Syevr function
-    cdef bint lower
+    cdef Syevr syevr
 
     def __init__(self, str dtype, int lead, bint lower):
         self.describe(dtype, lead, [2, 1, 2], 1)
-        self.function = <Syevr>library_function("syevr", self.typenum)
+        self.syevr = <Syevr>library_function("syevr", self.typenum)
         self.lower = lower
 
-    cdef int call(self, int order, char* x, char* values, char* vectors, int* support, char* work, int* length,
-                  int* integers, int* count) noexcept nogil:
+    cdef int by_representations(self, int order, char* x, char* values, char* vectors, int* support, char* work,
+                                int* length, int* integers, int* count) noexcept nogil:
         """Call LAPACK on matrices in column order."""
         cdef char job = c'V', every = c'A', uplo = c'L' if self.lower else c'U'
         cdef int leading = at_least_1(order), nothing = 0, found = 0, info = 0
         cdef double zero = 0
-        self.function(&job, &every, &uplo, &order, x, &leading, &zero, &zero, &nothing, &nothing, &zero, &found, values,
-                      vectors, &leading, support, work, length, integers, count, &info)
+        self.syevr(&job, &every, &uplo, &order, x, &leading, &zero, &zero, &nothing, &nothing, &zero, &found, values,
+                   vectors, &leading, support, work, length, integers, count, &info)
         return info
 
     cdef void ask(self, Item* items, Lengths* lengths) noexcept nogil:
         cdef double answer[1]
         lengths.work = lengths.integers = -1
-        self.call(<int>items[0].rows, NULL, NULL, NULL, NULL, <char*>answer, &lengths.work, &lengths.real_work,
-                  &lengths.integers)
+        self.by_representations(<int>items[0].rows, NULL, NULL, NULL, NULL, <char*>answer, &lengths.work,
+                                &lengths.real_work, &lengths.integers)
         lengths.work, lengths.integers = asked(<char*>answer, self.precision), lengths.real_work
 
     cdef npy_intp fit(self, Context* context, Item* items, double* cost) except -1 nogil:
         cdef npy_intp order = items[0].rows
         cdef Lengths lengths
-        if order != items[0].columns:
-            with gil:
-                raise_not_square("eigh", order, items[0].columns)
+        check_square("eigh", &items[0])
         items[1].rows = items[2].rows = items[2].columns = order
         cost[0] = <double>order * order * order * 9
         lengths = self.keep_lengths(context, items)
@@ -248,7 +229,6 @@ cdef class RelativeEighKernel(SpectralKernel):
     cdef int compute(self, Context* context, Item* items, char* room) noexcept nogil:
         cdef npy_intp order = items[0].rows, row
         cdef Lengths lengths = self.kept_lengths(context, items)
-        cdef Item found
         cdef int info
         cdef char* vectors = room + rounded(order * order * self.itemsize)
         cdef char* values = vectors + rounded(order * order * self.itemsize)
@@ -260,19 +240,11 @@ cdef class RelativeEighKernel(SpectralKernel):
         copy_item(&items[0], room, self.itemsize, order * self.itemsize, self.itemsize)
         if not all_finite(room, order * order, self.precision, False):
             return NOT_FINITE
-        info = self.call(<int>order, room, values, vectors, <int*>support, work, &lengths.work, <int*>integers,
-                         &lengths.integers)
-        found.data, found.rows, found.columns = values, order, 1
-        found.row_step = found.column_step = self.itemsize
-        copy_item(&found, items[1].data, items[1].row_step, items[1].column_step, self.itemsize)
-        found.data, found.columns, found.column_step = vectors, order, order * self.itemsize
-        copy_item(&found, items[2].data, items[2].row_step, items[2].column_step, self.itemsize)
+        info = self.by_representations(<int>order, room, values, vectors, <int*>support, work, &lengths.work,
+                                       <int*>integers, &lengths.integers)
+        self.give(values, order, &items[1])
+        self.give(vectors, order, &items[2])
         return info
-
-    cdef int refuse(self, int reason) except -1:
-        if reason == NOT_FINITE:
-            raise_linalg_error("eigh: Array must not contain infs or NaNs")
-        raise_linalg_error("eigh: Eigenvalues did not converge")
 
 
 cdef class SVDKernel(SpectralKernel):
@@ -280,9 +252,6 @@ cdef class SVDKernel(SpectralKernel):
 
     Parameters
     ----------
-    dtype : str
-    lead : int
-        The number of leading dimensions.
     full : bool
         Whether u and vh are square.
     vectors : bool
@@ -387,7 +356,8 @@ cdef class SVDKernel(SpectralKernel):
         cdef npy_intp rows = items[0].rows, columns = items[0].columns, size = rows * columns
         cdef npy_intp least = min(rows, columns), position
         cdef Lengths lengths = self.kept_lengths(context, items)
-        cdef Item left, right
+        cdef char* left
+        cdef char* right
         cdef int info
         cdef char* work = room + rounded(size * self.itemsize)
         cdef char* real_work = work + rounded(<npy_intp>lengths.work * self.itemsize)
@@ -405,15 +375,12 @@ cdef class SVDKernel(SpectralKernel):
         if not self.vectors:
             return self.call(<int>rows, <int>columns, room, NULL, items[1].data, NULL, work, &lengths.work, real_work,
                              integers)
-        left, right = items[1], items[3]
-        left.data = <char*>integers + rounded(8 * least * sizeof(int))
-        left.row_step, left.column_step = self.itemsize, left.rows * self.itemsize
-        right.data = left.data + rounded(left.rows * left.columns * self.itemsize)
-        right.row_step, right.column_step = self.itemsize, right.rows * self.itemsize
-        info = self.call(<int>rows, <int>columns, room, left.data, items[2].data, right.data, work, &lengths.work,
-                         real_work, integers)
-        copy_item(&left, items[1].data, items[1].row_step, items[1].column_step, self.itemsize)
-        copy_item(&right, items[3].data, items[3].row_step, items[3].column_step, self.itemsize)
+        left = <char*>integers + rounded(8 * least * sizeof(int))
+        right = left + rounded(items[1].rows * items[1].columns * self.itemsize)
+        info = self.call(<int>rows, <int>columns, room, left, items[2].data, right, work, &lengths.work, real_work,
+                         integers)
+        self.give(left, items[1].rows, &items[1])
+        self.give(right, items[3].rows, &items[3])
         return info
 
     cdef void set_identity(self, Item* item) noexcept nogil:
@@ -442,9 +409,6 @@ cdef class QRKernel(SpectralKernel):
 
     Parameters
     ----------
-    dtype : str
-    lead : int
-        The number of leading dimensions.
     mode : {"reduced", "complete", "r", "raw"}
     """
     cdef Geqrf geqrf
@@ -535,9 +499,6 @@ cdef class PivotedQRKernel(QRKernel):
 
     Parameters
     ----------
-    dtype : str
-    lead : int
-        The number of leading dimensions.
     mode : {"reduced", "complete", "r", "raw"}
     """
     cdef void* geqp3

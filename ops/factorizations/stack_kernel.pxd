@@ -50,6 +50,8 @@ cdef class StackKernel(Kernel):
     cdef int compute(self, Context* context, Item* items, char* room) noexcept nogil
     # Raise the exception for a result of `compute` other than 0.
     cdef int refuse(self, int reason) except -1
+    # Copy a matrix in column order, or a vector, to an item of the kernel's dtype; ``leading``: elements of a column.
+    cdef void give(self, const char* data, npy_intp leading, const Item* out) noexcept nogil
     cdef int raise_unequal(self, Cell** operands) except -1 with gil
     cdef int workers_for(self, Context* context, npy_intp count, double cost) noexcept nogil
     # Has the GIL: what is to be said of items that `compute` has noted, a warning perhaps.
@@ -69,7 +71,7 @@ cdef void fill_item_with_nan(const Item* item, int precision, bint is_complex) n
 cdef void clear_triangle(char* data, npy_intp order, bint lower, int itemsize) noexcept nogil
 # Raise LinAlgError.
 cdef int raise_linalg_error(str message) except -1
-cdef int raise_not_square(str name, npy_intp rows, npy_intp columns) except -1
+cdef int check_square(str name, const Item* item) except -1 nogil
 
 cdef inline npy_intp rounded(npy_intp size) noexcept nogil:
     """Bytes of whole cache lines."""

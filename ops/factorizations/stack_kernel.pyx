@@ -9,7 +9,6 @@ own transpose there, and kernels use that instead of copying wherever the mathem
 Workers share long stacks; each has scratch memory of its own, and BLAS runs on one thread meanwhile. Of several
 matrices that fail, the first one decides which exception is raised.
 """
-cimport numpy as cnp
 import numpy
 from libc.math cimport NAN
 from libc.string cimport memset
@@ -49,9 +48,12 @@ cdef int raise_linalg_error(str message) except -1:
     raise numpy.linalg.LinAlgError(message)
 
 
-cdef int raise_not_square(str name, npy_intp rows, npy_intp columns) except -1:
-    raise numpy.linalg.LinAlgError(f"{name}: Last 2 dimensions of the array must be square, the matrix has shape "
-                                   f"({rows}, {columns})")
+cdef int check_square(str name, const Item* item) except -1 nogil:
+    if item.rows != item.columns:
+        with gil:
+            raise_linalg_error(f"{name}: Last 2 dimensions of the array must be square, the matrix has shape "
+                               f"({item.rows}, {item.columns})")
+    return 0
 
 
 cdef void copy_item(const Item* item, char* target, npy_intp row_step, npy_intp column_step,
@@ -162,7 +164,17 @@ cdef void compute_items(void* argument, int worker, npy_intp start, npy_intp sto
 
 
 cdef class StackKernel(Kernel):
-    """The base class; see the docstring of the file."""
+    """The base class; see the docstring of the file. The first arguments of all these kernels, and the last one where
+    inputs may be broadcast, are those of ``describe``.
+
+    Parameters
+    ----------
+    dtype : str
+    lead : int
+        The number of leading dimensions.
+    spread : tuple of int
+        For each input, bits for the leading dimensions that are broadcast.
+    """
 
     def __cinit__(self):
         self.examined, self.binding = (), BOUND
@@ -192,6 +204,11 @@ cdef class StackKernel(Kernel):
 
     cdef int report(self) except -1:
         return 0
+
+    cdef void give(self, const char* data, npy_intp leading, const Item* out) noexcept nogil:
+        cdef Item item = out[0]
+        item.data, item.row_step, item.column_step = <char*>data, self.itemsize, leading * self.itemsize
+        copy_item(&item, out.data, out.row_step, out.column_step, self.itemsize)
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
         cdef Item items[MOST_OPERANDS]

@@ -8,7 +8,7 @@ from libc.limits cimport INT_MAX
 from numpy cimport npy_intp
 
 from phintys.ops.factorizations.stack_kernel cimport (
-    NOT_FINITE, Item, StackKernel, all_finite, at_least_1, copy_item, raise_linalg_error, raise_not_square, rounded)
+    NOT_FINITE, Item, StackKernel, all_finite, copy_item, raise_linalg_error, check_square, rounded)
 from phintys.ops.products.blas_library cimport library_function
 from phintys.vm.abi cimport Context
 
@@ -44,9 +44,6 @@ cdef class TriangularSolveKernel(StackKernel):
 
     Parameters
     ----------
-    dtype : str
-    lead : int
-        The number of leading dimensions.
     rank : int
         The rank of the right-hand sides: 1 or 2.
     lower : bool
@@ -58,8 +55,6 @@ cdef class TriangularSolveKernel(StackKernel):
     nan : bool
         Whether the solution of a singular system is NaN, and infinities and NaN are computed with; otherwise all of
         these raise.
-    spread : tuple of int
-        For each input, bits for the leading dimensions that are broadcast.
     """
     cdef Trsm trsm
     cdef Trsv trsv
@@ -92,9 +87,7 @@ cdef class TriangularSolveKernel(StackKernel):
 
     cdef npy_intp fit(self, Context* context, Item* items, double* cost) except -1 nogil:
         cdef npy_intp order = items[0].rows
-        if order != items[0].columns:
-            with gil:
-                raise_not_square("solve_triangular", order, items[0].columns)
+        check_square("solve_triangular", &items[0])
         if items[1].rows != order:
             with gil:
                 raise ValueError(f"solve_triangular: incompatible dimensions: the matrix has {order} rows, the "
