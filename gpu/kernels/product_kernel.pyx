@@ -16,8 +16,7 @@ from phintys.gpu.kernels.reduction_kernel cimport FoldKernel
 from phintys.gpu.kernels.reduction_source import vector_product_source
 from phintys.gpu.libraries cimport cublas
 from phintys.gpu.runtime.copies cimport copy_elements
-from phintys.gpu.runtime.driver cimport (
-    Arguments, multiprocessors, put, put_address, put_integer, put_value, set_failure)
+from phintys.gpu.runtime.driver cimport Arguments, multiprocessors, put, put_address, put_integer, put_value
 from phintys.gpu.runtime.kernel cimport THREADS, DeviceKernel, loaded, piece
 from phintys.graph.config import config
 from phintys.ops.native.integers cimport shape_of

@@ -4,19 +4,18 @@
 take the arguments of the processor's kernels ``ReductionKernel``, ``ArgKernel`` and ``ExtremumKernel``. Sums of float32
 are accumulated in float32, in pairs; other dtypes as the processor does.
 """
-from libc.string cimport memset
 from numpy cimport npy_intp
 
 import numpy
 
-from phintys.gpu.kernels.reduction_source import KERNELS, THREADS, arg_source, reduction_source
+from phintys.gpu.kernels.reduction_source import KERNELS, arg_source, reduction_source
 from phintys.gpu.runtime cimport driver
 from phintys.gpu.runtime.driver cimport Arguments, put, put_address, put_integer, put_value, set_failure
 from phintys.gpu.runtime.kernel cimport DeviceKernel, loaded, piece
 from phintys.gpu.runtime.walk cimport put_divider
 from phintys.ops.elementwise.block_code import length_mismatch
 from phintys.ops.native.joined_dimensions cimport join_axis, stride_along
-from phintys.vm.abi cimport Cell, Context, allocate, cell_size, device_memory
+from phintys.vm.abi cimport Cell, Context, allocate, device_memory
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.pool cimport Buffer, buffer_release
 from phintys.vm.python_api cimport PyErr_SetObject

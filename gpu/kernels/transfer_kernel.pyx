@@ -13,7 +13,6 @@ from phintys.gpu.runtime.copies cimport copy_elements
 from phintys.gpu.runtime cimport driver
 from phintys.gpu.runtime.driver cimport (
     begin_download, copy_to_host, end_downloads, note_range, read_notes, set_failure, upload)
-from phintys.gpu.runtime.kernel cimport DeviceKernel
 from phintys.gpu.runtime.mover cimport mover_ready
 from phintys.ops.native.strided_copy cimport copy_strided
 from phintys.vm.abi cimport (

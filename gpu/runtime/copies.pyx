@@ -3,13 +3,10 @@
 They are walks (``walk_source.py``) without arithmetic, one for each size of an element. Dimensions are joined first,
 and at most ``MOST_DIMENSIONS`` may be left.
 """
-from numpy cimport npy_intp
 
 from phintys.gpu.kernels.walk_kernel cimport WalkKernel
 from phintys.gpu.runtime cimport driver
-from phintys.vm cimport abi
-from phintys.vm.abi cimport Cell, Context, cell_size
-from phintys.vm.limits cimport MAX_RANK
+from phintys.vm.abi cimport Cell, cell_size
 
 import numpy
 

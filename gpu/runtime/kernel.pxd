@@ -2,7 +2,7 @@
 from numpy cimport npy_intp
 
 from phintys.gpu.runtime.driver cimport Arguments
-from phintys.vm.abi cimport Cell, Context, Kernel
+from phintys.vm.abi cimport Context, Kernel
 
 cdef enum:
     THREADS = 256               # of a block, unless a kernel has a reason for others

@@ -16,7 +16,7 @@ from numpy cimport npy_intp
 
 from phintys.gpu.runtime cimport driver
 from phintys.gpu.runtime.driver cimport Arguments, launch_grid, load_function, read_notes, set_failure
-from phintys.vm.abi cimport BOUND, Cell, Context, Kernel
+from phintys.vm.abi cimport BOUND, Context, Kernel
 from phintys.vm.machine.frame cimport IN_BODY
 from phintys.vm.python_api cimport PyErr_SetObject, PyObject
 

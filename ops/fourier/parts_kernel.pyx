@@ -3,7 +3,6 @@
 Ops of ``ops/fourier`` use it around functions that take real arrays. Nothing is computed: the view has the memory of x,
 and its strides may be any but the last one.
 """
-from numpy cimport npy_intp
 
 from phintys.vm.abi cimport BOUND_VIEW, Cell, Context, Kernel, share
 

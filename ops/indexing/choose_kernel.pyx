@@ -4,7 +4,7 @@ The choices are separate operands, or the slices of one operand along its first 
 to have length 1 (``spread``) are broadcast.
 """
 from libc.stdint cimport int64_t, uint64_t
-from libc.string cimport memcpy, memset
+from libc.string cimport memset
 from numpy cimport npy_intp
 
 import numpy

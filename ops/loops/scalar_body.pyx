@@ -10,7 +10,6 @@ kernels.
 """
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
-from numpy cimport npy_intp
 
 import numpy
 

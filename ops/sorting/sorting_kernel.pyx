@@ -9,8 +9,7 @@ so ``run`` may fail.
 cimport numpy as cnp
 import numpy
 from libc.math cimport log2
-from libc.stdint cimport INT32_MAX, int64_t
-from libc.string cimport memcpy
+from libc.stdint cimport INT32_MAX
 from numpy cimport npy_intp
 
 from phintys.ops.native.integers cimport integer_at, shape_of

@@ -238,6 +238,29 @@ def test_no_header_that_the_compiler_reads_is_missing(native_sources):
             assert read[header] <= set(module.depends), (module.name, header)
 
 
+IMPORT = re.compile(r"^(?:from +[\w.]+ +)?c?import +(\([^)]*\)|[^\n]*)\n", re.MULTILINE)
+
+
+def unused_names(path):
+    """The names that a file of Cython imports and does not use; those with a comment are for its readers."""
+    text = path.read_text()
+    included = [path.parent / name for name in re.findall(r'^include "([^"]+)"', text, re.MULTILINE)]
+    rest = IMPORT.sub("", text) + "".join([other.read_text() for other in included if other.exists()])
+    rest = re.sub(r"#.*", "", rest)
+    imported = [match[1].strip("()").split(",") for match in IMPORT.finditer(text) if "#" not in match[1]]
+    names = [name.split(" as ")[-1].strip().split(".")[0] for parts in imported for name in parts]
+    return [name for name in names if name not in ("*", "") and not re.search(rf"\b{name}\b", rest)]
+
+
+def test_files_of_cython_use_what_they_import(tmp_path):
+    """As ruff sees to it in files of Python."""
+    (tmp_path / "a.pyx").write_text("cimport numpy as cnp\nfrom x cimport (\n    y, z)\n\nz.cnp  # y\n")
+    assert unused_names(tmp_path / "a.pyx") == ["y"]
+    files = [path for folder in ("vm", "ops", "gpu") for path in (ROOT / folder).rglob("*.p[yx]*")
+             if path.suffix in (".pyx", ".pxd", ".pxi")]
+    assert {str(path): names for path in files if (names := unused_names(path))} == {}
+
+
 def test_no_module_has_typed_memory_views():
     """Cython adds 12,000 lines of helpers to a module that has one; compiling them takes two seconds."""
     sources = [path for folder in ("vm", "ops") for path in (ROOT / folder).rglob("*.p[yx]*")]

@@ -8,7 +8,7 @@ first block, which is small; later runs of the loop begin with what has been fou
 from phintys.vm.abi cimport cell_size, drop
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.machine.code cimport Instruction
-from phintys.vm.machine.frame cimport IN_BODY, bytes_kept_by, empty_frame, give_up_larger, reset, take_layout
+from phintys.vm.machine.frame cimport IN_BODY, bytes_kept_by, empty_frame, give_up_larger, take_layout
 from phintys.vm.machine.interpreter cimport execute
 from phintys.vm.pool cimport HOST, SMALL_CLASSES
 

@@ -40,11 +40,10 @@ from phintys.vm.containers.claims cimport let_others_in
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.loops.blocks cimport Blocks, drop_large, empty_idle, keep_results
 from phintys.vm.loops.replay cimport Replay
-from phintys.vm.machine.code cimport Code, Instruction
+from phintys.vm.machine.code cimport Code
 from phintys.vm.machine.copies cimport copy_elements
 from phintys.vm.machine.failure cimport what_failed
-from phintys.vm.machine.frame cimport (
-    IN_BODY, UNATTENDED, Frame, bytes_kept_by, empty_frame, give_up_larger, reset, take_layout)
+from phintys.vm.machine.frame cimport IN_BODY, UNATTENDED, Frame, bytes_kept_by, give_up_larger, reset, take_layout
 from phintys.vm.machine.interpreter cimport execute, is_zero
 from phintys.vm.machine.plays cimport can_note, play_all
 from phintys.vm.machine.profile cimport end, phintys_seconds

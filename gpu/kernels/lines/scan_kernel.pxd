@@ -4,7 +4,7 @@ from numpy cimport npy_intp
 
 from phintys.gpu.runtime.driver cimport Arguments, put_integer
 from phintys.gpu.runtime.kernel cimport DeviceKernel
-from phintys.vm.abi cimport Cell, Context, Kernel
+from phintys.vm.abi cimport Cell, Kernel
 
 cdef enum:                              # ways to do it, as in scan_source.py
     TINY_LINES, SHORT_LINES, LINES, TILES, SEGMENTS, WAYS

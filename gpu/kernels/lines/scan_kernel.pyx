@@ -13,7 +13,7 @@ from phintys.gpu.runtime.copies cimport copy_elements
 from phintys.gpu.runtime.driver cimport Arguments, set_failure
 from phintys.gpu.runtime.kernel cimport DeviceKernel, blocks_for
 from phintys.ops.cumulative.cumulative_kernel import CumulativeKernel
-from phintys.vm.abi cimport BOUND, Cell, Context, Kernel, cell_is_contiguous, cell_size, device_memory
+from phintys.vm.abi cimport BOUND, Cell, Context, cell_is_contiguous, device_memory
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.pool cimport Buffer, buffer_release
 

@@ -12,7 +12,7 @@ from phintys.gpu.kernels.rows.softmax_source import (
 from phintys.gpu.runtime.driver cimport Arguments, is_within, new_note, put, put_address, put_integer
 from phintys.gpu.runtime.kernel cimport THREADS, DeviceKernel
 from phintys.ops.native.integers cimport shape_of
-from phintys.vm.abi cimport CELL_DEVICE, Cell, Context, allocate, cell_size
+from phintys.vm.abi cimport CELL_DEVICE, Cell, Context, allocate
 from phintys.vm.python_api cimport PyObject
 
 MATRIX, ROW = (0, 1), (-1, 0)           # which dimension of an operand is that of rows, and of columns
