@@ -42,21 +42,15 @@ from phintys.updates import OrderedUpdates as OrderedUpdates
 from phintys.vm.containers.container import Container as Container
 from typing import Any as _Any
 
-FAST_COMPILE: _Any
-FAST_RUN: _Any
+_any: _Any
+FAST_COMPILE = FAST_RUN = config = logging_default_handler = pp = pprint = predefined_modes = theano_logger = _any
 Out = SymbolicOutput
 def as_op(itypes: _Any, otypes: _Any, infer_shape: _Any = None) -> _Any: ...
 clone = clone_replace
-config: _Any
 def dot(l: _Any, r: _Any) -> TensorVariable: ...
 generic: Generic
 def get_scalar_constant_value(v: _Any) -> _Any: ...
-logging_default_handler: _Any
-pp: _Any
-pprint: _Any
-predefined_modes: _Any
 def save(path: _Any, functions: _Any, key: _Any = None, include_graph: bool = False) -> None: ...
 def sparse_grad(var: _Any) -> _Any: ...
-theano_logger: _Any
 def vectorize(function: _Any, in_axes: int | Variable = 0, out_axes: int | Variable = 0) -> _Any: ...
 def vectorize_graph(outputs: _Any, replace: _Any) -> _Any: ...

@@ -8,7 +8,7 @@ import importlib
 import inspect
 import re
 from pathlib import Path
-from textwrap import fill
+from textwrap import fill, wrap
 from types import ModuleType
 
 from phintys import tensor
@@ -242,8 +242,24 @@ def namespace_stub(package):
     needed = [*needed_classes(module), *[getattr(module, name) for name, text in texts.items() if f"{name} = " in text]]
     extra = {f"from {defined_in(value)} import {value.__name__}" for value in needed if value.__name__ not in known}
     aliases = [f"from phintys.ops.operators import {name}" for name in ALIASED]
-    body = "\n".join([text for text in texts.values() if not text.startswith("from ")])
+    body = "\n".join(of_one_type([text for text in texts.values() if not text.startswith("from ")]))
     return HEADER + with_imports(public, [*IMPORTS, *extra, *aliases], body)
+
+
+def of_one_type(lines):
+    """Lines in which names of one type stand together: one value of the type is declared, and the names are its."""
+    names = {}
+    for line in lines:
+        name, _, kind = line.partition(": ")
+        if name.isidentifier() and kind.strip("_").isidentifier():
+            names.setdefault(kind, []).append(name)
+    many = {kind: found for kind, found in names.items() if len(found) > 3}
+    for kind, found in many.items():
+        value = f"_{kind.strip('_').lower()}"
+        listed = " ".join([f"{name}{NO_BREAK}=" for name in found])
+        yield f"{value}: {kind}"
+        yield from [f"{line} {value}".replace(NO_BREAK, " ") for line in wrap(listed, 119 - len(value))]
+    yield from [line for line in lines if line.partition(": ")[2] not in many]
 
 
 def with_imports(public, others, body):

@@ -24,6 +24,10 @@ from phintys.tensor.nnet import (
 )
 from typing import Any as _Any
 
+_op: Op
+scalar_sigmoid = scalar_softplus = scalar_softsign = ultra_fast_scalar_sigmoid = _op
+_ofone: _OfOne
+sigmoid_inplace = softsign = ultra_fast_sigmoid = ultra_fast_sigmoid_inplace = _ofone
 ScalarSigmoid: type[Op]
 ScalarSoftplus: type[Op]
 ScalarSoftsign: type[Op]
@@ -91,9 +95,6 @@ prepend_0_to_each_row: Prepend_scalar_constant_to_each_row
 prepend_1_to_each_row: Prepend_scalar_constant_to_each_row
 prepend_scalar_to_each_row: Prepend_scalar_to_each_row
 def relu(x: _TensorLike, alpha: _TensorLike = 0) -> TensorVariable: ...
-scalar_sigmoid: Op
-scalar_softplus: Op
-scalar_softsign: Op
 def scaled_dot_product_attention(query: _Any, key: _Any, value: _TensorLike, mask: _Any = None,
                                  is_causal: bool = False, scale: _Any = None) -> TensorVariable: ...
 def selu(x: _TensorLike) -> TensorVariable: ...
@@ -102,13 +103,8 @@ def separable_conv2d(input: _TensorLike, depthwise_filters: _Any, pointwise_filt
                      pointwise_filter_shape: _Any = None, border_mode: str = 'valid', subsample: _Any = (1, 1),
                      filter_flip: bool = True, filter_dilation: _Any = (1, 1)) -> TensorVariable: ...
 def sigmoid_binary_crossentropy(output: _Any, target: _Any) -> TensorVariable: ...
-sigmoid_inplace: _OfOne
 def softmax(c: _TensorLike) -> TensorVariable: ...
 softmax_grad: SoftmaxGrad
 def softmax_graph(c: _TensorLike) -> TensorVariable: ...
 softmax_op: Softmax
 softmax_with_bias: SoftmaxWithBias
-softsign: _OfOne
-ultra_fast_scalar_sigmoid: Op
-ultra_fast_sigmoid: _OfOne
-ultra_fast_sigmoid_inplace: _OfOne
