@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import platform
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -86,10 +87,10 @@ def _about() -> str:
             f"{scipy.__version__}, {platform.machine()}, {workers} worker thread{'s' if workers > 1 else ''}")
 
 
-def _passes(name: str, program: Callable[[], tuple[Any, Any]], verbose: int) -> bool:
+def _passes(name: str, program: Callable[[Any, Any], tuple[Any, Any]], verbose: int) -> bool:
     """Run a program, and report errors."""
     try:
-        found, expected = program()
+        found, expected = program(*map(import_module, ("phintys", "phintys.tensor")))
         wrong = None
         if numpy.shape(found) != numpy.shape(expected):
             wrong = f"the shape is {numpy.shape(found)}, not {numpy.shape(expected)}"
@@ -109,40 +110,31 @@ def _values(*shape: int) -> Any:
     return numpy.random.RandomState(sum(shape)).normal(size=shape)
 
 
-def _elementwise() -> tuple[Any, Any]:
-    import phintys
-    import phintys.tensor as T
+def _elementwise(phintys: Any, T: Any) -> tuple[Any, Any]:
     x, values = T.dmatrix("x"), _values(40, 50)
     f = phintys.function([x], T.tanh(x) * T.exp(-x ** 2) + 1)
     return f(values), numpy.tanh(values) * numpy.exp(-values ** 2) + 1
 
 
-def _reduction() -> tuple[Any, Any]:
-    import phintys
-    import phintys.tensor as T
+def _reduction(phintys: Any, T: Any) -> tuple[Any, Any]:
     x, values = T.dmatrix("x"), _values(300, 400)
     return phintys.function([x], T.sqr(x).sum(axis=0))(values), (values ** 2).sum(axis=0)
 
 
-def _product() -> tuple[Any, Any]:
-    import phintys
-    import phintys.tensor as T
+def _product(phintys: Any, T: Any) -> tuple[Any, Any]:
     x, y, left, right = T.fmatrix("x"), T.fmatrix("y"), _values(60, 70).astype("f"), _values(70, 80).astype("f")
     found, expected = phintys.function([x, y], T.dot(x, y))(left, right), left.astype(float) @ right.astype(float)
     return abs(found - expected) < 1e-3, numpy.ones(expected.shape, bool)           # float32
 
 
-def _gradient() -> tuple[Any, Any]:
-    import phintys
-    import phintys.tensor as T
+def _gradient(phintys: Any, T: Any) -> tuple[Any, Any]:
     x, w, values, weights = T.dmatrix("x"), T.dvector("w"), _values(30, 5), _values(5)
     cost = T.log(1 + T.exp(T.dot(x, w))).sum()
     return (phintys.function([x, w], phintys.grad(cost, w))(values, weights),
             values.T @ (1 / (1 + numpy.exp(-values @ weights))))
 
 
-def _updates() -> tuple[Any, Any]:
-    import phintys
+def _updates(phintys: Any, T: Any) -> tuple[Any, Any]:
     total = phintys.shared(numpy.zeros(3))
     add = phintys.function([], total, updates=[(total, total + 2)])
     for _ in range(5):
@@ -150,9 +142,7 @@ def _updates() -> tuple[Any, Any]:
     return total.get_value(), numpy.full(3, 10.0)
 
 
-def _loop() -> tuple[Any, Any]:
-    import phintys
-    import phintys.tensor as T
+def _loop(phintys: Any, T: Any) -> tuple[Any, Any]:
     x, values = T.dvector("x"), _values(1000)
     rows, _ = phintys.scan(lambda row, before: before * 0.5 + row, sequences=x,
                            outputs_info=T.constant(0.0, dtype="float64"))
@@ -162,39 +152,30 @@ def _loop() -> tuple[Any, Any]:
     return phintys.function([x], rows[-1])(values), expected
 
 
-def _branch() -> tuple[Any, Any]:
-    import phintys
-    import phintys.tensor as T
+def _branch(phintys: Any, T: Any) -> tuple[Any, Any]:
     c, x = T.iscalar("c"), T.dvector("x")
     f = phintys.function([c, x], phintys.ifelse.ifelse(c, x + 1, x[::-1]))
     return numpy.concatenate([f(1, [1.0, 2.0]), f(0, [1.0, 2.0])]), [2.0, 3.0, 2.0, 1.0]
 
 
-def _convolution() -> tuple[Any, Any]:
-    import phintys
-    import phintys.tensor as T
+def _convolution(phintys: Any, T: Any) -> tuple[Any, Any]:
     x, w, image, kernel = T.dtensor4("x"), T.dtensor4("w"), _values(1, 1, 8, 8), _values(1, 1, 3, 3)
     found = phintys.function([x, w], T.nnet.conv2d(x, w, filter_flip=False))(image, kernel)
     windows = numpy.lib.stride_tricks.sliding_window_view(image[0, 0], (3, 3))
     return found[0, 0], (windows * kernel[0, 0]).sum(axis=(2, 3))
 
 
-def _system() -> tuple[Any, Any]:
-    import phintys
-    import phintys.tensor as T
+def _system(phintys: Any, T: Any) -> tuple[Any, Any]:
     a, b, matrix, vector = T.dmatrix("a"), T.dvector("b"), _values(20, 20) + 20 * numpy.eye(20), _values(20)
     return phintys.function([a, b], T.slinalg.solve(a, b))(matrix, vector), numpy.linalg.solve(matrix, vector)
 
 
-def _random() -> tuple[Any, Any]:
-    import phintys
+def _random(phintys: Any, T: Any) -> tuple[Any, Any]:
     return (phintys.function([], phintys.random.default_rng(5).normal(size=4))(),
             numpy.random.default_rng(5).normal(size=4))
 
 
-def _error() -> tuple[Any, Any]:
-    import phintys
-    import phintys.tensor as T
+def _error(phintys: Any, T: Any) -> tuple[Any, Any]:
     x, y = T.dvectors("x", "y")
     try:
         phintys.function([x, y], x + y)([1.0], [1.0, 2.0])

@@ -23,9 +23,9 @@ def test_it_can_be_silent(capsys):
 
 
 @pytest.mark.parametrize("program, text", [
-    (lambda: (np.ones(2), np.zeros(2)), r"the result is \[1. 1.\], not \[0. 0.\]"),
-    (lambda: (np.ones(2), np.ones(3)), r"the shape is \(2,\), not \(3,\)"),
-    (lambda: 1 / 0, "ZeroDivisionError: division by zero")])
+    (lambda phintys, T: (np.ones(2), np.zeros(2)), r"the result is \[1. 1.\], not \[0. 0.\]"),
+    (lambda phintys, T: (np.ones(2), np.ones(3)), r"the shape is \(2,\), not \(3,\)"),
+    (lambda phintys, T: 1 / 0, "ZeroDivisionError: division by zero")])
 def test_what_is_wrong_is_told(monkeypatch, capsys, program, text):
     monkeypatch.setattr(self_test, "PROGRAMS", {"odd": program})
     assert not phintys.test()
