@@ -224,10 +224,6 @@ class Mode:
             The value of ``observed``.
         **arguments
             For ``linker.link``.
-
-        Returns
-        -------
-        Program
         """
         linker = self.provided_linker
         return linker.link(fgraph, **arguments) if hasattr(linker, "link") else link(fgraph, **arguments)

@@ -48,10 +48,6 @@ def described_value(value: Any) -> str:
     Parameters
     ----------
     value : object
-
-    Returns
-    -------
-    str
     """
     if not isinstance(value, (numpy.ndarray, numpy.generic)):
         text = " ".join(repr(value).split())

@@ -77,10 +77,6 @@ class OrderedUpdates(OrderedDict):
 def with_whole_targets(updates: Sequence[Sequence[Variable]]) -> list[tuple[TensorVariable, ...]]:
     """Updates of parts, ``(s[1], value)``, as updates of the shared variables that they are parts of.
 
-    Parameters
-    ----------
-    updates : iterable of (Variable, value)
-
     Returns
     -------
     list of (SharedVariable, value)

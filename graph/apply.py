@@ -137,10 +137,6 @@ class Apply(GraphNode):
             Inputs of another type are converted to the old type, so that the outputs have the old types. Otherwise the
             op makes a node from the inputs as they are.
 
-        Returns
-        -------
-        Apply
-
         Raises
         ------
         TypeError

@@ -663,12 +663,7 @@ class change_flags:
 
 
 def config_doc() -> str:
-    """Describe all options, one per line: name, value, default if it differs, description.
-
-    Returns
-    -------
-    str
-    """
+    """Describe all options, one per line: name, value, default if it differs, description."""
     lines = []
     for name, (default, _, doc) in config._options.items():
         value = config.get(name)

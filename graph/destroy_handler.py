@@ -457,10 +457,6 @@ def ordered(nodes: Sequence[Apply], before: Mapping[Apply, Sequence[Apply]],
     give_up : callable
         ``give_up(node, late)`` is called when no node is ready, for the first node in ``nodes`` that waits only for
         nodes ``late`` in ``before``. Then the node is placed before them.
-
-    Returns
-    -------
-    list of Apply
     """
     members, followers, unmet = set(nodes), {}, {}
     for node in nodes:

@@ -89,10 +89,6 @@ def known_regions(fgraph: FunctionGraph) -> Any:
     They are computed once and shared by all callers until the graph changes: a caller that needs steps must arrange
     them first, and must not keep them.
 
-    Parameters
-    ----------
-    fgraph : FunctionGraph
-
     Returns
     -------
     LazyRegions or None
@@ -111,10 +107,6 @@ def lazy_regions(fgraph: FunctionGraph, order: Sequence[Apply]) -> LazyRegions |
     fgraph : FunctionGraph
     order : list of Apply
         All its nodes, each after what it reads.
-
-    Returns
-    -------
-    LazyRegions or None
     """
     branches = _lazy_nodes(order)
     if not branches:
@@ -278,12 +270,7 @@ class LazyRegions:
                 arm.steps = [step for step in arm.steps if step not in earlier]
 
     def flattened(self) -> list[Apply]:
-        """Return all arranged nodes in one order: arms before their lazy node, blocks before their first use.
-
-        Returns
-        -------
-        list of Apply
-        """
+        """Return all arranged nodes in one order: arms before their lazy node, blocks before their first use."""
         return list(self.walk(self.arms.get))
 
     def walk(self, entered: Callable[..., Any]) -> Iterator[Any]:

@@ -32,10 +32,6 @@ def graph_of(thing: Any, held_by: Callable[..., Any]) -> FunctionGraph | None:
     thing : Apply or Variable
     held_by : callable
         Maps a graph to the collection that would contain the object.
-
-    Returns
-    -------
-    FunctionGraph or None
     """
     fgraph = _found[0]()
     if fgraph is not None and thing in held_by(fgraph):

@@ -35,12 +35,7 @@ def patience_when_not_asked() -> float:
 
 
 def patience_of(wanted: str) -> Any:
-    """Return after how many seconds there is a bar, for a value of an option; None: there is none.
-
-    Parameters
-    ----------
-    wanted : bool or "auto"
-    """
+    """Return after how many seconds there is a bar, for a value of an option; None: there is none."""
     if wanted == "auto":
         return LONG_PATIENCE if is_on_terminal() else None
     return PATIENCE if wanted else None

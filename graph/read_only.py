@@ -23,10 +23,6 @@ def inputs_for(op: Op, values: Sequence[numpy.ndarray]) -> list[numpy.generic | 
     op : Op
     values : iterable
         One for each input.
-
-    Returns
-    -------
-    list
     """
     destroyed = {position for positions in op.destroy_map.values() for position in positions}
     return [value if position in destroyed else read_only(value) for position, value in enumerate(values)]

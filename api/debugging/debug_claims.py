@@ -40,10 +40,6 @@ def read_by_prepare(kernel: Any, inputs: Sequence[numpy.ndarray],
         Values that the kernel accepts.
     layouts : list
         Of the outputs; see `run_kernel`.
-
-    Returns
-    -------
-    (str, str) or None
     """
     hidden = hidden_inputs(kernel, inputs)
     if not hidden:

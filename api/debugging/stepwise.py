@@ -75,10 +75,6 @@ def link_stepwise(fgraph: FunctionGraph, run: DebugRun | Callable[..., Any],
         See `Stepwise`.
     arguments : dict
         The keyword arguments of ``linker.link``.
-
-    Returns
-    -------
-    Program
     """
     inputs = [variable.clone() for variable in fgraph.inputs]
     outputs = Stepwise(fgraph, run).make_node(*inputs).outputs

@@ -60,10 +60,6 @@ def link_watching(fgraph: FunctionGraph, run_node: Callable[..., Any],
         Called with each argument or shared variable and its value before the first node runs.
     programs : int
         The number of thunks for each node. Each thunk has separate values; results are those of the first.
-
-    Returns
-    -------
-    Program
     """
     order = fgraph.toposort()
     regions, number = lazy_regions(fgraph, order), {node: position for position, node in enumerate(order)}

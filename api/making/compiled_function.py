@@ -439,10 +439,6 @@ class Function(Callable):
         profile : None, bool, str or ProfileStats
             As in ``function``.
 
-        Returns
-        -------
-        Function
-
         Raises
         ------
         ValueError

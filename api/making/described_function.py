@@ -40,10 +40,6 @@ def signature_of(function: Function) -> Any:
     Inputs without a name, with the name of another input, or with a name that is not a Python identifier can be passed
     only by position; so can all inputs before them.
 
-    Parameters
-    ----------
-    function : Function
-
     Returns
     -------
     inspect.Signature
@@ -80,16 +76,7 @@ class _Shown:
 
 
 def docstring_of(function: Function) -> str:
-    """Return a text about a function: its arguments, results and updates.
-
-    Parameters
-    ----------
-    function : Function
-
-    Returns
-    -------
-    str
-    """
+    """Return a text about a function: its arguments, results and updates."""
     maker = function.maker
     lines = [f"{function.name or 'function'}{signature_of(function)}", "", "A compiled function; explain() shows its "
              "program."]

@@ -298,10 +298,6 @@ class FunctionMaker:
             input specifies.
         trustme, storage_map
             Accepted for compatibility with Theano.
-
-        Returns
-        -------
-        Function
         """
         with self._timed("compile_time", "linker_time"):
             return self._linked(input_storage)
@@ -336,10 +332,6 @@ class FunctionMaker:
             With these containers.
         input_storage : list
             As of ``create``.
-
-        Returns
-        -------
-        Function
         """
         return self.function_builder(self, program, self._storage(input_storage))
 

@@ -27,10 +27,6 @@ def shown_graph(fgraph: FunctionGraph, lent: set[int], borrowed: set[int], updat
         Inputs whose memory borrowed outputs may share.
     updated : set of int
         Inputs whose values are replaced in a call.
-
-    Returns
-    -------
-    FunctionGraph
     """
     roots, _ = view_roots_of(fgraph.data_order(), follow_choices=False)
     sources = [roots.get(variable, variable) for variable in fgraph.outputs]

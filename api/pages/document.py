@@ -75,10 +75,6 @@ def page(title: str, data: Mapping[str, str | Sequence[Any] | None]) -> Page:
     title : str
     data : dict
         What ``page.js`` shows: its keys are the tabs.
-
-    Returns
-    -------
-    Page
     """
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
     style, script = [(HERE / name).read_text(encoding="utf-8") for name in ("page.css", "page.js")]

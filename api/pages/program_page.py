@@ -31,10 +31,6 @@ def program_page(function: Function, reasons_of: Callable[..., Any]) -> Page:
     function : Function
     reasons_of : callable
         Maps a function to why its values are not computed in place; see ``Listing``.
-
-    Returns
-    -------
-    Page
     """
     listing = rows_of(function, reasons_of)
     rows = list(_rows(listing, 0, main_file_of(listing.texts), ()))

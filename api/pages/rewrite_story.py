@@ -47,16 +47,7 @@ class Story:
 
 
 def story_of(function: Function) -> RecordingMaker:
-    """Return how a function's graph was rewritten.
-
-    Parameters
-    ----------
-    function : Function
-
-    Returns
-    -------
-    Story
-    """
+    """Return how a function's graph was rewritten."""
     maker = type("RecordingMaker", (Story, type(function.maker)), {})
     return maker(**function.maker.given_arguments(), profile=False)
 

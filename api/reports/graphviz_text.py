@@ -54,17 +54,7 @@ class Style:
 
 
 def dot_text(graph: DrawnGraph, style: Style) -> str:
-    """Return a graph in graphviz's language.
-
-    Parameters
-    ----------
-    graph : DrawnGraph
-    style : Style
-
-    Returns
-    -------
-    str
-    """
+    """Return a graph in graphviz's language."""
     return "\n".join(["digraph G {", *_Text(graph, style).lines(), "}"]) + "\n"
 
 

@@ -57,10 +57,6 @@ def bodies_of(program: Program, shapes: Sequence[Sequence[int] | None],
         Of its cells.
     prediction : Prediction, optional
         If shapes are predicted; otherwise they are those of the last call.
-
-    Returns
-    -------
-    list of LoopBody
     """
     found = []
     for position, instruction in enumerate(program.instructions()):

@@ -19,16 +19,7 @@ LETTER, LINE = 6.2, 12          # pixels: the width of a letter and the height o
 
 
 def pictured(report: MemoryReport) -> str:
-    """Return a report as the text of an SVG picture; see ``MemoryReport.svg``.
-
-    Parameters
-    ----------
-    report : MemoryReport
-
-    Returns
-    -------
-    str
-    """
+    """Return a report as the text of an SVG picture; see ``MemoryReport.svg``."""
     pieces = report.pieces[:MOST_DRAWN]
     outside = [piece for piece in pieces if piece.cell not in report.offsets]
     above = placed([(piece.first, piece.last, piece.bytes) for piece in outside])
@@ -83,10 +74,6 @@ def size_text(size: Any) -> str:
     Parameters
     ----------
     size : int
-
-    Returns
-    -------
-    str
     """
     unit, name = next((unit for unit in UNITS if size >= unit[0]), UNITS[-1])
     return f"{size / unit:.4g} {name}"

@@ -52,10 +52,6 @@ LONGEST = 40                    # letters of the names of a piece in the table
 
 def report_of(function: Function, shapes: Sequence[Any] | Mapping[Any, Any] | None = None) -> MemoryReport:
     """Return the report for given shapes of arguments, or for those of the last call; see ``Function.memory_report``.
-
-    Returns
-    -------
-    MemoryReport
     """
     if shapes is not None:
         given = _arranged(function, shapes)
@@ -220,12 +216,7 @@ class MemoryReport:
         return len(self._program.instructions())
 
     def alive(self) -> list[int]:
-        """Return the bytes alive at each instruction.
-
-        Returns
-        -------
-        list of int
-        """
+        """Return the bytes alive at each instruction."""
         return _alive(self.pieces, self._length())
 
     def at_peak(self) -> list[Any]:

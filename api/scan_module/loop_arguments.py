@@ -95,10 +95,6 @@ def read_sequences(sequences: Variable | Sequence[Variable] | None, go_backwards
     ----------
     sequences : as of ``scan``
     go_backwards : bool
-
-    Returns
-    -------
-    list of Sequence
     """
     return [_read_sequence(given, go_backwards) for given in as_list(sequences)]
 
@@ -158,10 +154,6 @@ def read_outputs(outputs_info: Variable | Sequence[Variable | None] | None) -> l
     Parameters
     ----------
     outputs_info : as of ``scan``
-
-    Returns
-    -------
-    list of Output
 
     Raises
     ------

@@ -18,10 +18,6 @@ from phintys.theano_names import advice, found_elsewhere
 def unknown(module: str, name: str) -> Any:
     """Return the error for a name that a module does not have.
 
-    Parameters
-    ----------
-    module, name : str
-
     Returns
     -------
     AttributeError

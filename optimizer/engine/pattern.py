@@ -193,10 +193,6 @@ def rule(name: str, pattern: OpPattern, replacement: Expression, condition: Call
     tags : sequence of str
     changes : str
         As `Rewrite` has it.
-
-    Returns
-    -------
-    Rewrite
     """
     match, build = match_arguments(pattern), compile_builder(replacement)
 

@@ -161,10 +161,6 @@ def as_rewrite(local_opt: Any, name: str | None = None, tags: Sequence[str] = (F
         One whose ``transform`` returns lists.
     name : str, optional
     tags : sequence of str
-
-    Returns
-    -------
-    Rewrite
     """
     def apply(fgraph, node):
         if not is_tracked(local_opt, node):

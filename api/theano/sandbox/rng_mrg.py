@@ -426,10 +426,6 @@ class MRG_RandomStreams:
         truncate : bool
             No sample is more than two times ``std`` away from ``avg``; the standard deviation is smaller then.
 
-        Returns
-        -------
-        TensorVariable
-
         Raises
         ------
         ValueError

@@ -36,10 +36,6 @@ class ScanMerge:
         node : Apply
         set_nodes : list of Apply
             Can be merged with each other.
-
-        Returns
-        -------
-        bool
         """
         return all([can_merge(node, other) and not is_in_ancestors(node, other) and not is_in_ancestors(other, node)
                     for other in set_nodes])
