@@ -16,6 +16,7 @@ from pytensor.graph.replace import clone_replace
 
 import phintys
 from phintys.graph.variable import Variable
+from phintys.interop.pytensor.quick_function import nodes_made_quickly
 from phintys.interop.pytensor.translation import named_input, rules_of_densities, translated
 from phintys.ops.loops.row_map import map_rows
 from phintys.ops.types.tensor_type import TensorType
@@ -84,9 +85,10 @@ class LogDensity:
         self.size = int(ends[-1])
         self.start = self.ravel(self._point)
         extra = {value: self._point[value.name] for value in model.value_vars if value.name in self.fixed}
-        found = ValueGradFunction([model.logp(jacobian=jacobian)], self._free, extra, dtype=self.dtype.name,
-                                  casting="same_kind", model=model, initial_point=self._point, ravel_inputs=True,
-                                  mode=MODE)
+        with nodes_made_quickly():
+            found = ValueGradFunction([model.logp(jacobian=jacobian)], self._free, extra, dtype=self.dtype.name,
+                                      casting="same_kind", model=model, initial_point=self._point, ravel_inputs=True,
+                                      mode=MODE)
         found.set_extra_values(self._point)
         self._value_and_gradient = RowFunction(found._pytensor_function)
         self._value = RowFunction(found._pytensor_function, [0])

@@ -29,10 +29,10 @@ from pytensor.tensor import as_tensor
 
 import phintys
 from phintys import tensor as T
-from phintys.graph.garbage import garbage_kept
 from phintys.interop.nutpie_entries import Calls, PythonExpansion, Sampler
 from phintys.interop.pytensor.fallback import PyTensorFallbackWarning
 from phintys.interop.pytensor.linker import REWRITES, PhintysLinker
+from phintys.interop.pytensor.quick_function import nodes_made_quickly
 from phintys.interop.pytensor.translation import named_input, rules_of_densities, translated
 from phintys.interop.pytensor.types import is_dense, translated_type
 from phintys.interop.pytensor_versions import text_of, version_of
@@ -116,7 +116,7 @@ def compile_pymc_model(model: Any, *, initial_points: Any = None, jitter_rvs: An
     recipe = dict(initial_points=initial_points, jitter_rvs=jitter_rvs, var_names=var_names,
                   default_initialization_strategy=default_initialization_strategy, freeze_model=freeze_model)
     without_c = pytensor.config.change_flags(cxx="")        # for loops in starts it takes PyTensor seconds
-    with garbage_kept(), STARTS.used(), SHAPES.used(), without_c:
+    with nodes_made_quickly(), STARTS.used(), SHAPES.used(), without_c:
         return _compiled(model, recipe)
 
 

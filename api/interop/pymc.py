@@ -4,14 +4,14 @@ What has no mode of its own is compiled in PyTensor's default mode, ``pytensor.c
 value; inside one call of ``sample`` PyMC takes that of phintys for the default. Four things of PyMC need more: PyMC 6
 samples by nutpie only in modes whose linker it knows, it lets nutpie compile by Numba whatever the mode is, a frozen
 model keeps functions by the mode that was asked for, so that those of the default mode would survive a change of it,
-and what draws starts is compiled in the mode FAST_COMPILE. ``SAMPLING``, ``COMPILING`` and ``STARTS`` list what is
-exchanged for each of them.
+and what draws starts is compiled in the mode FAST_COMPILE. Besides, the graph of a log-density with its gradient is
+written sooner. ``SAMPLING``, ``COMPILING`` and ``STARTS`` list what is exchanged for each of them.
 """
 from __future__ import annotations
 
 import inspect
 import re
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from functools import wraps
 from importlib.metadata import PackageNotFoundError, version
@@ -27,6 +27,7 @@ from pytensor.tensor.rewriting import elemwise
 
 from phintys.interop.pymc_draws import DRAWING
 from phintys.interop.pytensor import PhintysLinker
+from phintys.interop.pytensor.quick_function import nodes_made_quickly
 from phintys.interop.starts import STARTS
 from phintys.interop.swaps import Swaps, marked
 
@@ -131,6 +132,17 @@ def in_default_mode(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @marked
+def value_and_gradient(make: Callable[..., Any]) -> Callable[..., Any]:
+    """The constructor of the function of a log-density and its gradient, most of whose time PyTensor takes."""
+    @wraps(make)
+    def make_quickly(self, *arguments, **options):
+        mode = get_mode(options.get("mode") or default_mode())
+        with nodes_made_quickly() if isinstance(mode.linker, PhintysLinker) else nullcontext():
+            make(self, *arguments, **options)
+    return make_quickly
+
+
+@marked
 def target_language(language_of: Any) -> Any:
     """PyTensor 2.38's rewrites for C ask for the language of the default mode, and know no other linkers."""
     @wraps(language_of)
@@ -142,7 +154,7 @@ def target_language(language_of: Any) -> Any:
 
 FROZEN = getattr(core, "FrozenModel", None)
 SAMPLING = Swaps([(mcmc, "NumbaLinker", known_linkers), (mcmc, "_sample_external_nuts", external_sampler),
-                  (pytensorf, "get_mode", mode_here),
+                  (pytensorf, "get_mode", mode_here), (core.ValueGradFunction, "__init__", value_and_gradient),
                   *[(FROZEN, name, in_default_mode) for name in ("compile_fn", "_logp_dlogp_function")]])
 COMPILING = Swaps([(pytensor.config, "mode", lambda mode: get_mode(MODE)),
                    (elemwise, "get_target_language", target_language)])

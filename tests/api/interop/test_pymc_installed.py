@@ -1,4 +1,5 @@
 """``phintys.interop.pymc``: its ``sample``, and the block in which PyMC uses phintys; what is left when it ends."""
+import gc
 import inspect
 import logging
 import sys
@@ -196,6 +197,24 @@ def test_rewrites_for_other_modes_still_work():
     with installed(), pytensor.config.change_flags(on_opt_error="raise"):
         f = pytensor.function([x], pt.exp(x).sum(), mode=pytensor.compile.mode.Mode("vm", "fast_run"))
     assert f([0.0, 0.0]) == 2
+
+
+@pytest.mark.parametrize("mode, quick", [(None, True), ("PHINTYS", True), (pytensor.compile.mode.Mode("py"), False)])
+def test_gradients_are_written_without_lines_and_collections(model, monkeypatch, mode, quick):
+    """PyTensor notes no lines of its own, but keeps those of the model."""
+    seen, usual = [], (pytensor.config.traceback__limit, gc.isenabled())
+    grad = core.pytensor.grad
+    monkeypatch.setattr(core.pytensor, "grad", lambda *arguments, **options: seen.append(
+        (pytensor.config.traceback__limit, gc.isenabled())) or grad(*arguments, **options))
+    with model:
+        pm.Potential("more", pt.cumsum(pt.stack([model["mean"], 2.0]))[1])
+        line = inspect.currentframe().f_lineno - 1
+    with installed():
+        found = model.logp_dlogp_function(ravel_inputs=True, **({} if mode is None else {"mode": mode}))
+        assert (pytensor.config.traceback__limit, gc.isenabled()) == usual
+    assert seen == [(0, False) if quick else usual]
+    assert (pytensor.config.traceback__limit, gc.isenabled()) == usual
+    assert not quick or f"# line {line}" in found._pytensor_function.vm.jit_fn.explain()
 
 
 def test_functions_stay_functions_of_phintys(model):
