@@ -18,6 +18,7 @@ import random_exchanges
 import random_layouts
 import random_loops
 import random_programs
+from covering_programs import PROGRAMS, compiled
 from kernel_cases import CASES, made
 from long_kernels import LONG, KernelOp, called
 from mutants import survivors_of
@@ -53,28 +54,28 @@ def random_unit(number):
 
 
 # ---- programs around each kernel -------------------------------------------------------------------------------------
-class Subject:
-    """A function that runs a kernel of the case table beside an update, and what it computes."""
+class Checked:
+    """A function with updates, what it computes, and whether a call that fails leaves all as it was."""
 
-    def __init__(self, number):
-        kernel, inputs, _, _ = made(number // len(POLICIES))
-        name, _, _, outputs = CASES[number // len(POLICIES)]
-        self.arguments = [numpy.asarray(value) for value in inputs]
-        variables = [TensorType(value.dtype.name, (False,) * value.ndim)() for value in self.arguments]
-        results = KernelOp(kernel, outputs)(*variables)
-        self.state = phintys.shared(numpy.arange(3.0))
-        results = [*(results if isinstance(results, list) else [results]), T.exp(self.state)]
-        self.function = phintys.function(variables, results, updates=[(self.state, T.tanh(self.state) + 1)],
-                                         mode=phintys.Mode(allow_gc=POLICIES[number % len(POLICIES)]),
-                                         on_unused_input="ignore")
-        self.comparable = name != "AllocEmptyKernel"
+    def __init__(self, function, arguments, shared, comparable=True):
+        self.function, self.arguments, self.shared, self.comparable = function, arguments, shared, comparable
+        self.start = [variable.get_value() for variable in shared]
         self.expected = [self.results() for _ in range(2)][1]
         self.give_back()
 
+    def restore(self):
+        for variable, value in zip(self.shared, self.start):
+            variable.set_value(value)
+
     def results(self):
         found = [numpy.array(result) for result in self.function(*self.arguments)]
-        self.state.set_value(numpy.arange(3.0))
+        found += [numpy.array(variable.get_value()) for variable in self.shared if self.are_numbers(variable)]
+        self.restore()
         return found
+
+    @staticmethod
+    def are_numbers(variable):
+        return isinstance(variable.type, TensorType)
 
     def give_back(self):
         self.function.free()
@@ -94,26 +95,52 @@ class Subject:
             clean()
         self.give_back()
         assert pool_statistics()["live_buffers"] == before, "a buffer is lost"
-        assert (self.state.get_value() == numpy.arange(3.0)).all(), "a shared variable has changed"
+        for variable, value in zip(self.shared, self.start):
+            assert not self.are_numbers(variable) or (variable.get_value() == value).all(), "a shared value has changed"
+        self.restore()
         if self.comparable:
             for one, other in zip(self.results(), self.expected):
                 assert one.tobytes() == other.tobytes(), f"the next call computes {one}, not {other}"
         return True
 
 
+class Subject(Checked):
+    """A function that runs a kernel of the case table beside an update."""
+
+    def __init__(self, number):
+        kernel, inputs, _, _ = made(number // len(POLICIES))
+        name, _, _, outputs = CASES[number // len(POLICIES)]
+        arguments = [numpy.asarray(value) for value in inputs]
+        variables = [TensorType(value.dtype.name, (False,) * value.ndim)() for value in arguments]
+        results = KernelOp(kernel, outputs)(*variables)
+        state = phintys.shared(numpy.arange(3.0))
+        results = [*(results if isinstance(results, list) else [results]), T.exp(state)]
+        function = phintys.function(variables, results, updates=[(state, T.tanh(state) + 1)], on_unused_input="ignore",
+                                    mode=phintys.Mode(allow_gc=POLICIES[number % len(POLICIES)]))
+        Checked.__init__(self, function, arguments, [state], name != "AllocEmptyKernel")
+
+
+def subject_of(number):
+    """A program of the covering ones in each policy, then a kernel."""
+    name, policy = divmod(number, len(POLICIES))
+    if name < len(PROGRAMS):
+        return Checked(*compiled(sorted(PROGRAMS)[name], POLICIES[policy]))
+    return Subject(number - len(PROGRAMS) * len(POLICIES))
+
+
 def faults_unit(number):
     """Each allocation of the pool, each instruction and each allocation of Python fails in turn."""
-    subject, checks = Subject(number), 0
+    subject, checks = subject_of(number), 0
     while subject.fails(lambda: fail_allocation(checks + 1), lambda: fail_allocation(0), MemoryError):
         checks += 1
-    subject.state.set_value(numpy.arange(3.0))
+    subject.restore()
     for position in range(len(subject.function.program.instructions())):
         try:
             subject.function.fail_at(position)
         except IndexError:
             break                                   # from here on nothing can fail
-        assert subject.fails(lambda: None, lambda: subject.function.fail_at(None), RuntimeError)
-        checks += 1
+        checks += subject.fails(lambda: None, lambda: subject.function.fail_at(None), RuntimeError)
+        subject.restore()                           # it was in a branch that was not taken
     if find_spec("_testcapi") is None:
         return checks                               # CPython was built without its module for tests
     testcapi = import_module("_testcapi")
@@ -121,7 +148,7 @@ def faults_unit(number):
     while quiet < 3:
         failed = subject.fails(lambda: testcapi.set_nomemory(position, position + 1), testcapi.remove_mem_hooks,
                                MemoryError)
-        subject.state.set_value(numpy.arange(3.0))
+        subject.restore()
         quiet = 0 if failed else quiet + 1
         checks, position = checks + 1, position + 1
     return checks
@@ -218,8 +245,8 @@ def threads_unit(number):
 CAMPAIGNS = {
     "random": Campaign("programs of random ops, against NumPy, in other modes, threads, copies and files", random_unit,
                        None),
-    "faults": Campaign("each allocation, of the pool and of Python, and each instruction fails, around each kernel",
-                       faults_unit, len(CASES) * len(POLICIES)),
+    "faults": Campaign("each allocation, of the pool and of Python, and each instruction fails, in programs of all "
+                       "opcodes and around each kernel", faults_unit, (len(PROGRAMS) + len(CASES)) * len(POLICIES)),
     "signals": Campaign("Ctrl-C at a look of a long kernel, beside an update", signals_unit, len(LONG)),
     "forks": Campaign("processes with calls in flight fork, spawn and end", forks_unit, None),
     "threads": Campaign("eight threads and functions with updates; memory stays flat", threads_unit, None),
