@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from phintys.ops.elementwise.scalar import SCALAR_OPS
-from phintys.optimizer.engine.database import FAST_RUN, Rewrite
+from phintys.optimizer.engine.database import FAST_RUN, REPEATED, Rewrite
 from phintys.optimizer.engine.values import NUMBERS, apply_op, constant_like, constant_value, key_of
 
 if TYPE_CHECKING:
@@ -209,4 +209,6 @@ def rule(name: str, pattern: OpPattern, replacement: Expression, condition: Call
     apply.__doc__ = f"``{_text(pattern)} -> {_text(replacement)}``"
     inside = [(argument.key,) for argument in pattern.arguments if isinstance(argument, OpPattern)]
     inside += [NUMBERS for argument in pattern.arguments if not isinstance(argument, Expression)]
+    if all([argument is pattern.arguments[0] for argument in pattern.arguments[1:]]) and len(pattern.arguments) > 1:
+        inside.append((REPEATED,))
     return Rewrite(name, [pattern.key], apply, tags, of=inside[0] if inside else (), changes=changes)

@@ -144,17 +144,17 @@ def alloc_of_alloc(fgraph, node):
 
 
 def sum_of_alloc(fgraph, node):
-    """``sum(alloc(c, *s)) -> alloc(c * size, *rest of s)`` for a number c."""
+    """``sum(alloc(x, *s)) -> alloc(x * size, *rest of s)``, for an x of one element."""
     inner, out = node.inputs[0], node.outputs[0]
     if key(inner) != "Alloc" or not all(inner.owner.inputs[0].type.broadcastable):
         return None
     number = constant_value(inner)
-    if number is None or not isfinite(number):
+    if number is not None and not isfinite(number):
         return None
-    lengths = inner.owner.inputs[1:]
+    value, *lengths = inner.owner.inputs
     axes = range(len(lengths)) if node.op.axis is None else node.op.axis
     factors = [apply_op("convert_to_" + out.type.dtype, lengths[axis]) for axis in axes]
-    total = apply_wide("mul", [constant(number, out.type.dtype, 0), *factors], out.type.dtype)
+    total = apply_wide("mul", [value.dimshuffle(), *factors], out.type.dtype)
     kept = [length for axis, length in enumerate(lengths) if axis not in axes]
     return inner.owner.op(total, *kept) if kept else total
 
@@ -171,7 +171,7 @@ REWRITES = [
     Rewrite("local_fill_dimshuffle", ("DimShuffle",), fill_of_dimshuffle, (FAST_RUN,), of=("second",)),
     Rewrite("local_merge_alloc", ("Alloc",), alloc_of_alloc, (FAST_RUN,), of=("Alloc",)),
     Rewrite("local_sum_prod_alloc", ("Sum",), sum_of_alloc, (FAST_RUN, "local_opt_alloc"), of=("Alloc",),
-            changes="nan rounding"),
+            changes="nan rounding errors"),
     Rewrite("local_fill_sum", ("Sum",), fill_sum, (FAST_RUN, "local_opt_alloc"), of=("second",),
             changes="nan rounding"),
 ]

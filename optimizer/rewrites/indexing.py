@@ -155,6 +155,8 @@ def _composed(inner, outer):
         return outer
     if is_whole(outer):
         return inner
+    if inner == outer == BACKWARDS:
+        return WHOLE
     if not _is_constant_entry(inner) or not _is_constant_entry(outer):
         return None
     return _element_of_slice(inner, outer) if type(outer) is int else _slice_of_slice(inner, outer)

@@ -13,17 +13,23 @@ from phintys.optimizer.engine.op_patterns import (
     arcsinh,
     conj,
     deg2rad,
+    eq,
     floor,
     ge,
+    gt,
     int_div,
     inv,
     invert,
     le,
+    lt,
     maximum,
     minimum,
     neg,
+    neq,
+    or_,
     rad2deg,
     sinh,
+    xor,
     x,
     y,
 )
@@ -60,6 +66,11 @@ def signed(found, out):
 def integers(found, out):
     """As `keeps_dtype`, for integers and bools."""
     return keeps_dtype(found, out) and not is_inexact(out)
+
+
+def discrete(found, out):
+    """Return whether the hole x has integers or bools, each of which equals itself."""
+    return not is_inexact(found["x"])
 
 
 def real_numbers(found, out):
@@ -181,6 +192,26 @@ def constant_switch(fgraph, node):
     return as_type(constant_like(value, out), out.type, node.inputs)
 
 
+def comparison_of_length(fgraph, node):
+    """``x.shape[0] + y.shape[0] >= 0 -> True``: lengths are not negative."""
+    length, bound = node.inputs[0], constant_value(node.inputs[1])
+    if type(bound) not in (int, float, bool):
+        return None
+    if not (bound < 0 or bound == 0 and key(node.outputs[0]) in ("lt", "ge")):
+        return None
+    waiting = [length]
+    while waiting:
+        variable = waiting.pop()
+        if key(variable) == "add":
+            waiting.extend(variable.owner.inputs)
+        elif key(variable) != "Shape_i":
+            return None
+    return constant_like(_OF_LENGTHS[key(node.outputs[0])], node.outputs[0])
+
+
+_OF_LENGTHS = {"lt": 0, "le": 0, "eq": 0, "gt": 1, "ge": 1, "neq": 1}       # compared with what is below them
+
+
 def constant_power(fgraph, node):
     """``x**0``, ``x**1``, ``x**2``, ``x**0.5`` and their inverses."""
     base, exponent = node.inputs
@@ -221,6 +252,8 @@ REWRITES = [
             changes="nan range rounding"),
     Rewrite("local_useless_switch", ("switch",), constant_switch, (FAST_RUN,), of=(REPEATED, *NUMBERS),
             changes="errors"),
+    Rewrite("local_useless_elemwise_comparison", tuple(_OF_LENGTHS), comparison_of_length, (FAST_RUN,),
+            of=("Shape_i", "add")),
     Rewrite("local_useless_elemwise", ("add", "mul", "identity"), single_input, (FAST_RUN,)),
     rule("local_neg_neg", neg(neg(x)), x),
     rule("local_inv_inv", inv(inv(x)), x, keeps_dtype, changes="range rounding"),
@@ -230,6 +263,18 @@ REWRITES = [
     rule("local_abs_neg", absolute(neg(x)), absolute(x), signed),
     rule("local_maximum_same", maximum(x, x), x),
     rule("local_minimum_same", minimum(x, x), x),
+    rule("local_and_same", and_(x, x), x),
+    rule("local_or_same", or_(x, x), x),
+    rule("local_xor_same", xor(x, x), 0),
+    rule("local_and_zero", and_(x, 0), 0),
+    rule("local_or_zero", or_(x, 0), x),
+    rule("local_xor_zero", xor(x, 0), x),
+    rule("local_compare_with_itself", lt(x, x), 0),                       # nor is NaN below itself
+    rule("local_compare_with_itself", gt(x, x), 0),
+    rule("local_compare_with_itself", neq(x, x), 0, discrete),
+    rule("local_compare_with_itself", eq(x, x), 1, discrete),
+    rule("local_compare_with_itself", le(x, x), 1, discrete),
+    rule("local_compare_with_itself", ge(x, x), 1, discrete),
     rule("local_le_infinity", and_(ge(x, y), le(x, inf)), ge(x, y)),      # neither is true for NaN
     rule("local_intdiv_by_one", int_div(x, 1), x, integers),
     rule("local_intdiv_by_one", int_div(x, 1), floor(x), real_numbers, changes="nan"),          # inf // 1

@@ -96,3 +96,34 @@ def test_products_with_conditions_as_integers(kinds, converted, kept):
     wanted, = evaluate(optimized(factors, [product], FAST_COMPILE), values)
     numpy.testing.assert_array_equal(got, wanted)
     assert got.dtype == wanted.dtype
+
+
+x, k, n = tensor.dvector("x"), tensor.lvector("k"), tensor.lscalar("n")
+KNOWN = {                                   # expression → whether nothing is left to compute
+    "number below itself": (x < x, True), "number equal to itself": (tensor.eq(x, x), False),
+    "integer equal to itself": (tensor.eq(k, k), True), "integer at most itself": (k <= k, True),
+    "and with itself": (k & k, True), "or with itself": (k | k, True), "xor with itself": (k ^ k, True),
+    "and with 0": (k & 0, True), "or with 0": (k | 0, True), "xor with 0": (k ^ 0, True), "or with 1": (k | 1, False),
+    "length below 0": (x.shape[0] < 0, True), "lengths at least 0": (x.shape[0] + k.shape[0] >= 0, True),
+    "length equal to -1": (tensor.eq(x.shape[0], -1), True), "length above 0": (x.shape[0] > 0, False),
+    "length less n at least 0": (x.shape[0] - n >= 0, False),
+}
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_what_is_known_without_values(name):
+    expression, is_known = KNOWN[name]
+    f = phintys.function([x, k, n], expression, on_unused_input="ignore")
+    assert (not set(operations(f.maker.fgraph)) - {"second", "EqualLengths", "DeepCopyOp"}) == is_known
+    values = [numpy.array([numpy.nan, 1.0]), numpy.array([-2, 7]), 3]
+    plain = phintys.function([x, k, n], expression, mode=phintys.Mode(optimizer=None), on_unused_input="ignore")
+    numpy.testing.assert_array_equal(f(*values), plain(*values), strict=True)
+
+
+def test_sums_of_one_repeated_value():
+    value, rows = tensor.bscalar("value"), tensor.lscalar("rows")
+    for total in (tensor.alloc(value, rows, 3).sum(), tensor.alloc(value, rows, 3).sum(axis=1)):
+        f = phintys.function([value, rows], total)
+        assert "Sum" not in operations(f.maker.fgraph)
+        numpy.testing.assert_array_equal(f(100, 4), phintys.function([value, rows], total, mode=phintys.Mode(
+            optimizer=None))(100, 4), strict=True)
