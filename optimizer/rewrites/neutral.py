@@ -29,8 +29,8 @@ from phintys.optimizer.engine.op_patterns import (
     or_,
     rad2deg,
     sinh,
-    xor,
     x,
+    xor,
     y,
 )
 from phintys.optimizer.engine.pattern import rule
