@@ -36,8 +36,9 @@ PHINTYS_INLINE double TYPED(sum_of)(const T* x, npy_intp n) {
 
 /* Mean and squared deviations of all elements of the runs. A block is BLOCK elements, which may begin and end within a
  * run and cover several short ones; `run` and `at` are the position of the next element. */
-static phintys_moments TYPED(moments_of_runs)(const T* x, npy_intp outer, npy_intp step,
-                                              npy_intp inner, phintys_asking* asking) {
+static phintys_moments TYPED(moments_of_runs)(const void* elements, npy_intp outer, npy_intp step, npy_intp inner,
+                                              phintys_asking* asking) {
+    const T* x = elements;
     enum { W = VECTOR_BYTES / sizeof(T) };
     phintys_moments all = {0, 0, 0};
     npy_intp run = 0, at = 0;
@@ -79,8 +80,10 @@ static phintys_moments TYPED(moments_of_runs)(const T* x, npy_intp outer, npy_in
 }
 
 /* `out = (x - shift) * slope + offset` */
-static void TYPED(normalize_runs)(const T* x, T* out, npy_intp outer, npy_intp step, npy_intp inner,
-                                  T shift, T slope, T offset) {
+static void TYPED(normalize_runs)(const void* elements, void* results, npy_intp outer, npy_intp step, npy_intp inner,
+                                  const void* coefficients) {
+    const T *x = elements, *c = coefficients, shift = c[0], slope = c[1], offset = c[2];
+    T* out = results;
     for (npy_intp run = 0; run < outer; run++, x += step, out += step) {
         PHINTYS_EACH
         for (npy_intp j = 0; j < inner; j++) out[j] = (x[j] - shift) * slope + offset;
@@ -89,8 +92,9 @@ static void TYPED(normalize_runs)(const T* x, T* out, npy_intp outer, npy_intp s
 
 /* sums[0]: of dy; sums[1]: of dy * (x - mean); sums[2]: of x - mean. Blocks as in `moments_of_runs`; a, b and c are the
  * sums of a block. */
-static void TYPED(sums_of_runs)(const T* x, const T* dy, npy_intp outer, npy_intp step, npy_intp inner,
-                                T mean, double* sums, phintys_asking* asking) {
+static void TYPED(sums_of_runs)(const void* elements, const void* slopes, npy_intp outer, npy_intp step, npy_intp inner,
+                                const void* of_channel, double* sums, phintys_asking* asking) {
+    const T *x = elements, *dy = slopes, mean = *(const T*)of_channel;
     enum { W = VECTOR_BYTES / sizeof(T) };
     npy_intp run = 0, at = 0;
     sums[0] = sums[1] = sums[2] = 0;
@@ -126,8 +130,10 @@ static void TYPED(sums_of_runs)(const T* x, const T* dy, npy_intp outer, npy_int
 }
 
 /* `out = dy * scale + (x - mean) * slope + offset` */
-static void TYPED(gradient_of_runs)(const T* x, const T* dy, T* out, npy_intp outer, npy_intp step,
-                                    npy_intp inner, T mean, T scale, T slope, T offset) {
+static void TYPED(gradient_of_runs)(const void* elements, const void* slopes, void* results, npy_intp outer,
+                                    npy_intp step, npy_intp inner, const void* coefficients) {
+    const T *x = elements, *dy = slopes, *c = coefficients, mean = c[0], scale = c[1], slope = c[2], offset = c[3];
+    T* out = results;
     for (npy_intp run = 0; run < outer; run++, x += step, dy += step, out += step) {
         PHINTYS_EACH
         for (npy_intp j = 0; j < inner; j++) out[j] = dy[j] * scale + ((x[j] - mean) * slope + offset);
@@ -138,8 +144,9 @@ static void TYPED(gradient_of_runs)(const T* x, const T* dy, T* out, npy_intp ou
 
 /* Mean and squared deviations of each column. s and q are a block's sums of distances from the pivot and of squares;
  * four rows at once, so that the sums are loaded and stored a quarter as often. */
-static void TYPED(moments_of_columns)(const T* x, npy_intp rows, npy_intp step, npy_intp width,
+static void TYPED(moments_of_columns)(const void* elements, npy_intp rows, npy_intp step, npy_intp width,
                                       double* mean, double* square, phintys_asking* asking) {
+    const T* x = elements;
     T pivot[COLUMNS], s[COLUMNS], q[COLUMNS];
     const npy_intp few = rows < PIVOT_ROWS ? rows : PIVOT_ROWS;
     for (npy_intp j = 0; j < width; j++) s[j] = x[j];
@@ -187,8 +194,10 @@ static void TYPED(moments_of_columns)(const T* x, npy_intp rows, npy_intp step, 
 }
 
 /* `out = (x - shift) * slope + offset`, with numbers for each column */
-static void TYPED(normalize_columns)(const T* x, T* out, npy_intp rows, npy_intp step, npy_intp width,
-                                     const T* shift, const T* slope, const T* offset) {
+static void TYPED(normalize_columns)(const void* elements, void* results, npy_intp rows, npy_intp step, npy_intp width,
+                                     const void* shifts, const void* slopes, const void* offsets) {
+    const T *x = elements, *shift = shifts, *slope = slopes, *offset = offsets;
+    T* out = results;
     for (npy_intp i = 0; i < rows; i++, x += step, out += step) {
         PHINTYS_EACH
         for (npy_intp j = 0; j < width; j++) out[j] = (x[j] - shift[j]) * slope[j] + offset[j];
@@ -196,9 +205,10 @@ static void TYPED(normalize_columns)(const T* x, T* out, npy_intp rows, npy_intp
 }
 
 /* Of each column the sums of dy, of dy * (x - mean), and of x - mean; a, b and c are those of a block of rows. */
-static void TYPED(sums_of_columns)(const T* x, const T* dy, npy_intp rows, npy_intp step, npy_intp width,
-                                   const T* mean, double* of_dy, double* of_product, double* of_x,
+static void TYPED(sums_of_columns)(const void* elements, const void* slopes, npy_intp rows, npy_intp step,
+                                   npy_intp width, const void* means, double* of_dy, double* of_product, double* of_x,
                                    phintys_asking* asking) {
+    const T *x = elements, *dy = slopes, *mean = means;
     T a[COLUMNS], b[COLUMNS], c[COLUMNS];
     for (npy_intp j = 0; j < width; j++) of_dy[j] = of_product[j] = of_x[j] = 0;
     for (npy_intp start = 0; start < rows; start += BLOCK_ROWS) {
@@ -233,9 +243,11 @@ static void TYPED(sums_of_columns)(const T* x, const T* dy, npy_intp rows, npy_i
 }
 
 /* `out = dy * scale + (x - mean) * slope + offset`, with numbers for each column */
-static void TYPED(gradient_of_columns)(const T* x, const T* dy, T* out, npy_intp rows, npy_intp step,
-                                       npy_intp width, const T* mean, const T* scale, const T* slope,
-                                       const T* offset) {
+static void TYPED(gradient_of_columns)(const void* elements, const void* slopes_of_loss, void* results, npy_intp rows,
+                                       npy_intp step, npy_intp width, const void* means, const void* scales,
+                                       const void* slopes, const void* offsets) {
+    const T *x = elements, *dy = slopes_of_loss, *mean = means, *scale = scales, *slope = slopes, *offset = offsets;
+    T* out = results;
     for (npy_intp i = 0; i < rows; i++, x += step, dy += step, out += step) {
         PHINTYS_EACH
         for (npy_intp j = 0; j < width; j++)

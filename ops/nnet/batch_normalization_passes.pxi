@@ -9,52 +9,25 @@ cdef extern from "nnet/batch_normalization_loops.h" nogil:
         void* context
         npy_intp unasked
     bint phintys_stops(phintys_asking* asking, npy_intp elements)
-    phintys_moments (*moments_of_runs_float[PHINTYS_SETS])(const float* x, npy_intp outer, npy_intp step,
-                                                           npy_intp inner, phintys_asking* asking) noexcept nogil
-    phintys_moments (*moments_of_runs_double[PHINTYS_SETS])(const double* x, npy_intp outer, npy_intp step,
-                                                            npy_intp inner, phintys_asking* asking) noexcept nogil
-    void (*normalize_runs_float[PHINTYS_SETS])(const float* x, float* out, npy_intp outer, npy_intp step,
-                                               npy_intp inner, float shift, float slope, float offset) noexcept nogil
-    void (*normalize_runs_double[PHINTYS_SETS])(const double* x, double* out, npy_intp outer, npy_intp step,
-                                                npy_intp inner, double shift, double slope,
-                                                double offset) noexcept nogil
-    void (*sums_of_runs_float[PHINTYS_SETS])(const float* x, const float* dy, npy_intp outer, npy_intp step,
-                                             npy_intp inner, float mean, double* sums,
-                                             phintys_asking* asking) noexcept nogil
-    void (*sums_of_runs_double[PHINTYS_SETS])(const double* x, const double* dy, npy_intp outer, npy_intp step,
-                                              npy_intp inner, double mean, double* sums,
-                                              phintys_asking* asking) noexcept nogil
-    void (*gradient_of_runs_float[PHINTYS_SETS])(const float* x, const float* dy, float* out, npy_intp outer,
-                                                 npy_intp step, npy_intp inner, float mean, float scale, float slope,
-                                                 float offset) noexcept nogil
-    void (*gradient_of_runs_double[PHINTYS_SETS])(const double* x, const double* dy, double* out, npy_intp outer,
-                                                  npy_intp step, npy_intp inner, double mean, double scale,
-                                                  double slope, double offset) noexcept nogil
-    void (*moments_of_columns_float[PHINTYS_SETS])(const float* x, npy_intp rows, npy_intp step, npy_intp width,
-                                                   double* mean, double* square, phintys_asking* asking) noexcept nogil
-    void (*moments_of_columns_double[PHINTYS_SETS])(const double* x, npy_intp rows, npy_intp step, npy_intp width,
-                                                    double* mean, double* square, phintys_asking* asking) noexcept nogil
-    void (*normalize_columns_float[PHINTYS_SETS])(const float* x, float* out, npy_intp rows, npy_intp step,
-                                                  npy_intp width, const float* shift, const float* slope,
-                                                  const float* offset) noexcept nogil
-    void (*normalize_columns_double[PHINTYS_SETS])(const double* x, double* out, npy_intp rows, npy_intp step,
-                                                   npy_intp width, const double* shift, const double* slope,
-                                                   const double* offset) noexcept nogil
-    void (*sums_of_columns_float[PHINTYS_SETS])(const float* x, const float* dy, npy_intp rows, npy_intp step,
-                                                npy_intp width, const float* mean, double* of_dy, double* of_product,
-                                                double* of_x, phintys_asking* asking) noexcept nogil
-    void (*sums_of_columns_double[PHINTYS_SETS])(const double* x, const double* dy, npy_intp rows, npy_intp step,
-                                                 npy_intp width, const double* mean, double* of_dy,
-                                                 double* of_product, double* of_x,
-                                                 phintys_asking* asking) noexcept nogil
-    void (*gradient_of_columns_float[PHINTYS_SETS])(const float* x, const float* dy, float* out, npy_intp rows,
-                                                    npy_intp step, npy_intp width, const float* mean,
-                                                    const float* scale, const float* slope,
-                                                    const float* offset) noexcept nogil
-    void (*gradient_of_columns_double[PHINTYS_SETS])(const double* x, const double* dy, double* out, npy_intp rows,
-                                                     npy_intp step, npy_intp width, const double* mean,
-                                                     const double* scale, const double* slope,
-                                                     const double* offset) noexcept nogil
+    # By type, float or double, and by set.
+    phintys_moments (*moments_of_runs[2][PHINTYS_SETS])(const void* x, npy_intp outer, npy_intp step, npy_intp inner,
+                                                        phintys_asking* asking) noexcept nogil
+    void (*normalize_runs[2][PHINTYS_SETS])(const void* x, void* out, npy_intp outer, npy_intp step, npy_intp inner,
+                                            const void* coefficients) noexcept nogil
+    void (*sums_of_runs[2][PHINTYS_SETS])(const void* x, const void* dy, npy_intp outer, npy_intp step, npy_intp inner,
+                                          const void* mean, double* sums, phintys_asking* asking) noexcept nogil
+    void (*gradient_of_runs[2][PHINTYS_SETS])(const void* x, const void* dy, void* out, npy_intp outer, npy_intp step,
+                                              npy_intp inner, const void* coefficients) noexcept nogil
+    void (*moments_of_columns[2][PHINTYS_SETS])(const void* x, npy_intp rows, npy_intp step, npy_intp width,
+                                                double* mean, double* square, phintys_asking* asking) noexcept nogil
+    void (*normalize_columns[2][PHINTYS_SETS])(const void* x, void* out, npy_intp rows, npy_intp step, npy_intp width,
+                                               const void* shift, const void* slope, const void* offset) noexcept nogil
+    void (*sums_of_columns[2][PHINTYS_SETS])(const void* x, const void* dy, npy_intp rows, npy_intp step,
+                                             npy_intp width, const void* mean, double* of_dy, double* of_product,
+                                             double* of_x, phintys_asking* asking) noexcept nogil
+    void (*gradient_of_columns[2][PHINTYS_SETS])(const void* x, const void* dy, void* out, npy_intp rows,
+                                                 npy_intp step, npy_intp width, const void* mean, const void* scale,
+                                                 const void* slope, const void* offset) noexcept nogil
     enum:
         COLUMNS, UNASKED
 
@@ -92,16 +65,11 @@ cdef inline void do_channels(const Work* work, npy_intp start, npy_intp stop, Re
         position = channel // channels * outer * step + channel % channels * inner
         x, dy, out = <const Real*>work.x + position, <const Real*>work.dy + position, <Real*>work.out + position
         if work.kind == TRAIN:
-            moments = moments_of_runs_float[work.set](x, outer, step, inner, &asking) if Real is float \
-                else moments_of_runs_double[work.set](x, outer, step, inner, &asking)
+            moments = moments_of_runs[Real is double][work.set](x, outer, step, inner, &asking)
             sums[0], sums[1] = moments.mean, moments.square
         elif work.kind == GRADIENT:
-            if Real is float:
-                sums_of_runs_float[work.set](x, dy, outer, step, inner, (<const float*>work.parameters[1])[channel],
-                                             sums, &asking)
-            else:
-                sums_of_runs_double[work.set](x, dy, outer, step, inner, (<const double*>work.parameters[1])[channel],
-                                              sums, &asking)
+            sums_of_runs[Real is double][work.set](x, dy, outer, step, inner,
+                                                   <const Real*>work.parameters[1] + channel, sums, &asking)
         finish(work, channel, sums[0], sums[1], sums[2], c)
         if work.out == NULL:
             continue
@@ -111,16 +79,10 @@ cdef inline void do_channels(const Work* work, npy_intp start, npy_intp stop, Re
             position = run * step + at
             runs, width = min(runs, outer - run), min(width, inner - at)
             if work.kind == GRADIENT:
-                if Real is float:
-                    gradient_of_runs_float[work.set](x + position, dy + position, out + position, runs, step, width,
-                                                     c[0], c[1], c[2], c[3])
-                else:
-                    gradient_of_runs_double[work.set](x + position, dy + position, out + position, runs, step, width,
-                                                      c[0], c[1], c[2], c[3])
-            elif Real is float:
-                normalize_runs_float[work.set](x + position, out + position, runs, step, width, c[0], c[1], c[2])
+                gradient_of_runs[Real is double][work.set](x + position, dy + position, out + position, runs, step,
+                                                           width, c)
             else:
-                normalize_runs_double[work.set](x + position, out + position, runs, step, width, c[0], c[1], c[2])
+                normalize_runs[Real is double][work.set](x + position, out + position, runs, step, width, c)
             if phintys_stops(&asking, runs * width):
                 return
             at += width
@@ -147,18 +109,12 @@ cdef inline void sum_columns(const Work* work, npy_intp start, npy_intp stop, Re
     while start < stop:
         width = min(stop - start, <npy_intp>COLUMNS)
         if work.kind == TRAIN:
-            if Real is float:
-                moments_of_columns_float[work.set](x + start, rows, step, width, work.sums[0] + start,
-                                                   work.sums[1] + start, &asking)
-            else:
-                moments_of_columns_double[work.set](x + start, rows, step, width, work.sums[0] + start,
-                                                    work.sums[1] + start, &asking)
-        elif Real is float:
-            sums_of_columns_float[work.set](x + start, dy + start, rows, step, width, mean + start,
-                                            work.sums[0] + start, work.sums[1] + start, work.sums[2] + start, &asking)
+            moments_of_columns[Real is double][work.set](x + start, rows, step, width, work.sums[0] + start,
+                                                         work.sums[1] + start, &asking)
         else:
-            sums_of_columns_double[work.set](x + start, dy + start, rows, step, width, mean + start,
-                                             work.sums[0] + start, work.sums[1] + start, work.sums[2] + start, &asking)
+            sums_of_columns[Real is double][work.set](x + start, dy + start, rows, step, width, mean + start,
+                                                      work.sums[0] + start, work.sums[1] + start,
+                                                      work.sums[2] + start, &asking)
         start += width
 
 
@@ -258,18 +214,12 @@ cdef inline void do_rows(const Work* work, npy_intp start, npy_intp stop, Real* 
     while column < step:
         width = min(step - column, <npy_intp>COLUMNS)
         if work.kind == GRADIENT:
-            if Real is float:
-                gradient_of_columns_float[work.set](x + column, dy + column, out + column, stop - start, step, width,
-                                                    c[0] + column, c[1] + column, c[2] + column, c[3] + column)
-            else:
-                gradient_of_columns_double[work.set](x + column, dy + column, out + column, stop - start, step, width,
-                                                     c[0] + column, c[1] + column, c[2] + column, c[3] + column)
-        elif Real is float:
-            normalize_columns_float[work.set](x + column, out + column, stop - start, step, width, c[0] + column,
-                                              c[1] + column, c[2] + column)
+            gradient_of_columns[Real is double][work.set](x + column, dy + column, out + column, stop - start, step,
+                                                          width, c[0] + column, c[1] + column, c[2] + column,
+                                                          c[3] + column)
         else:
-            normalize_columns_double[work.set](x + column, out + column, stop - start, step, width, c[0] + column,
-                                               c[1] + column, c[2] + column)
+            normalize_columns[Real is double][work.set](x + column, out + column, stop - start, step, width,
+                                                        c[0] + column, c[1] + column, c[2] + column)
         if phintys_stops(&asking, (stop - start) * width):
             return
         column += width
