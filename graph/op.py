@@ -361,8 +361,11 @@ class PureOp(Properties):
     # ---- gradients ---------------------------------------------------------------------------------------------------
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """Return for each input a list that says for each output whether it depends on the input's elements."""
-        connected = _chosen(self.depends_on, len(node.inputs))
-        return [[position in connected] * len(node.outputs) for position in range(len(node.inputs))]
+        results = len(node.outputs)
+        pattern = [[False] * results for _ in node.inputs]
+        for position in _chosen(self.depends_on, len(pattern)):
+            pattern[position] = [True] * results
+        return pattern
 
     def grad(self, inputs: Sequence[Any], output_grads: Sequence[Any]) -> Sequence[Any]:
         """Return gradients of the cost with respect to the inputs, given those with respect to the outputs."""

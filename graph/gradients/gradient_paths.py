@@ -99,8 +99,8 @@ class Paths:
 def connection_pattern(node: Apply) -> list[list[bool]] | None:
     """Return the op's connection pattern, checked, or None if every output depends on every input."""
     op = node.op
-    if type(op).connection_pattern is Op.connection_pattern and op.depends_on == ON_ALL:
-        return None
+    if type(op).connection_pattern is Op.connection_pattern:
+        return None if op.depends_on is ON_ALL else op.connection_pattern(node)
     pattern = op.connection_pattern(node)
     if not isinstance(pattern, list):
         raise TypeError(f"Op.connection_pattern should return list of list of bool, but for Op={op} got {pattern} with "

@@ -90,9 +90,6 @@ class Elemwise(Op):
                                  and self.scalar_op == other.scalar_op
                                  and self.inplace_pattern == other.inplace_pattern)
 
-    def __ne__(self, other):
-        return not self == other
-
     def __hash__(self):
         return self._hash
 

@@ -113,9 +113,6 @@ class ScalarOp(Op):
     def __str__(self):
         return self.name or type(self).__name__
 
-    def __repr__(self):
-        return str(self)
-
     @property
     def elementwise(self):
         """The Elemwise of this op."""

@@ -150,9 +150,6 @@ class Eigh(Eig):
             return RelativeEighKernel(dtype, self.lead(node), lower)
         return EighKernel(dtype, self.lead(node), lower, True)
 
-    def infer_shape(self, node, input_shapes):
-        return [input_shapes[0][:-1], input_shapes[0]]
-
     def L_op(self, inputs, outputs, output_gradients):
         return [by_eigensystem(*outputs, *output_gradients, self.UPLO == "L")]
 

@@ -264,9 +264,6 @@ class Extremum(CAReduce):
     def _chosen(self, x, extremum):
         return scalar.eq(pad_reduced(x, extremum, positive_axes(x, self.axis)), x)
 
-    def _name(self):
-        return f"Reduce{{{self.scalar_op}}}"
-
 
 class Max(Extremum):
     """The largest element over the axes; NaN if an element is NaN.

@@ -146,9 +146,6 @@ class TensorType(Type):
         return self is other or (type(self) is type(other) and self.dtype == other.dtype
                                  and self.broadcastable == other.broadcastable)
 
-    def __ne__(self, other):
-        return not self == other
-
     def __hash__(self):
         return self._hash
 
