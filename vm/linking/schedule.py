@@ -14,8 +14,9 @@ does, needs the peak of that graph while it runs.
 Nodes that overwrite an input run after the other readers of that memory, as the graph's ``orderings`` require. Nodes
 that overwrite shared values with their updates run last, in their own order; what they read stays alive to the end.
 
-Where branches are lazy, the nodes of each region run in this order, at the position of its lazy node or of the first
-node that needs its block.
+Where branches are lazy, each region has an order of its own. Its lazy nodes read what their branches read, and need the
+higher peak of the two, since one of them runs. If several branches share nodes (a block), all nodes are ordered as if
+they ran, and those of a region run at the position of its lazy node or of the first node that needs its block.
 """
 from collections import namedtuple
 from heapq import heapify, heappop, heappush
@@ -27,6 +28,9 @@ from phintys.graph.toposort import io_toposort
 PART = 24               # nodes of which the best order is looked for at once
 FEWEST, EACH = 100, 2   # sets of nodes that are gone through: so many, and for each node of the graph
 ROW = 64                # the weight of a matrix, in vectors, and so on for each rank
+
+
+_Graph = namedtuple("_Graph", "outputs")
 
 
 def weight_of(variable):
@@ -56,31 +60,66 @@ def schedule(fgraph, weigh=weight_of):
     if last:
         in_last = set(last)
         nodes = [node for node in nodes if node not in in_last]
-    if len(nodes) > 2:
-        values = _Values(fgraph, nodes, last, weigh)
-        greedy = _greedy_order(nodes, values, fgraph.orderings())
-        if values.peak(greedy) < values.peak(nodes):
-            nodes = greedy
-        nodes = lower_peaks(nodes, values, fgraph.orderings())
+    if regions is None or regions.blocks:
+        nodes = _ordered(nodes, _Values(fgraph, nodes, last, weigh), fgraph.orderings())
+    else:
+        nodes = _ordered_by_regions(fgraph, regions, nodes, last, weigh)
     if regions is None:
         return nodes + last
     regions.arrange(nodes + last)
     return regions.flattened()
 
 
-class _Values:
-    """The memory that each node reads and makes; views count as their root."""
+def _ordered(nodes, values, orderings):
+    if len(nodes) < 3:
+        return nodes
+    greedy = _greedy_order(nodes, values, orderings)
+    return lower_peaks(greedy if values.peak(greedy) < values.peak(nodes) else nodes, values, orderings)
 
-    def __init__(self, fgraph, nodes, last=(), weigh=weight_of):
+
+def _ordered_by_regions(fgraph, regions, nodes, last, weigh):
+    """The nodes of each region in an order of its own, the innermost regions first."""
+    members, inside, outside, found = {}, {}, {}, []
+    for node in nodes:
+        members.setdefault(regions.of[node], []).append(node)
+    orderings = {node: list(earlier) for node, earlier in fgraph.orderings().items()}
+    for region in sorted(members, key=lambda region: -region.number):       # arms have higher numbers
+        own = members[region]
+        further = {node: [variable for arm in regions.arms[node] for variable in outside.get(arm, ())]
+                   for node in own if node in regions.arms}
+        for node, variables in further.items():
+            orderings.setdefault(node, []).extend([variable.owner for variable in variables])
+        kept = fgraph.outputs if region.node is None else [
+            variable for position, variable in enumerate(region.node.inputs)
+            if regions.region_at(region.node, position) is region]
+        values = _Values(_Graph(kept), own, last if region.node is None else (), weigh, inside, further)
+        order = _ordered(own, values, orderings)
+        found += order
+        if region.node is not None:
+            inside[region.node] = max(inside.get(region.node, 0), values.peak(order))
+            outside[region] = dict.fromkeys([
+                variable for node in own for variable in (*node.inputs, *further.get(node, ()))
+                if variable.owner is not None and variable.owner not in values.makes])
+    return found
+
+
+class _Values:
+    """The memory that each node reads and makes; views count as their root.
+
+    ``inside`` and ``further`` say which peaks nodes have inside, and what they read besides their inputs.
+    """
+
+    def __init__(self, fgraph, nodes, last=(), weigh=weight_of, inside=(), further=None):
         self.weight = {}                # root → weight; only of roots that an order can free
         self.reads = {}                 # node → the roots in `weight` that it reads
         self.readers = {}               # root → nodes that read it
         self.makes = {}                 # node → the roots in `weight` that it makes
-        self.inside = {}                # node → the peak of the graph that it holds, if it holds one
+        self.inside = dict(inside)      # node → the peak of the graph that it holds, if it holds one
         root = {}
         for node in nodes:
             same_memory = {**node.op.view_map, **node.op.destroy_map}
-            read = dict.fromkeys([root.get(variable) for variable in node.inputs])
+            read = dict.fromkeys([root.get(variable) for variable in (
+                [*node.inputs, *further[node]] if further and node in further else node.inputs)])
             read.pop(None, None)
             self.reads[node] = list(read)
             made = self.makes[node] = []
@@ -127,9 +166,6 @@ class _Values:
         """Return the weight that must be alive while a node runs, in any order."""
         return self.inside.get(node, 0) + sum([self.weight[variable] for variable in {
             *self.reads[node], *self.makes[node]}])
-
-
-_Graph = namedtuple("_Graph", "outputs")
 
 
 def _peak_of_graph(op):

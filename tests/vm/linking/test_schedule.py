@@ -6,7 +6,8 @@ import pytest
 
 import phintys
 import phintys.tensor as T
-from phintys.vm.linking.schedule import _greedy_order, _Values, schedule
+from phintys.graph.lazy_regions import known_regions, lazy_regions
+from phintys.vm.linking.schedule import _greedy_order, _Values, lower_peaks, schedule
 
 
 def layers(count):
@@ -131,3 +132,54 @@ def test_the_graph_inside_a_node_counts_with_its_peak():
     assert values.inside[loop] >= 128
     order = schedule(fgraph)
     assert values.peak(order) == max([values.needed(node) for node in order])
+
+
+# ---- lazy branches ---------------------------------------------------------------------------------------------------
+def random_branches(seed, count=6):
+    """Matrices, of which some are chosen by a condition from chains that read earlier ones."""
+    chance = random.Random(seed)
+    values, conditions = [T.matrix("x")], []
+    for _ in range(count):
+        one, other = chance.choices(values[-3:], k=2)
+        if chance.random() < 0.5 and len(conditions) < 2:
+            conditions.append(T.lscalar())
+            branches = [T.dot(T.outer(part[0], part[1]), chance.choice(values[-3:])) for part in (one, other)]
+            values.append(T.dot(phintys.ifelse.ifelse(conditions[-1], branches[0].sum(axis=0), branches[1][0]), one))
+            values[-1] = T.outer(values[-1], values[-1])
+        else:
+            values.append(T.dot(one, other))
+    return [values[0], *conditions], [sum([value.sum() for value in values[1:]])]
+
+
+def lazy_peak(fgraph, order):
+    """The largest weight alive in a call, whichever branches it takes: by running through each choice."""
+    regions = lazy_regions(fgraph, order)
+    values = _Values(fgraph, order)
+    number = {node: position for position, node in enumerate(order)}
+    freed = {variable: max([number[node] for node in readers], default=-1)
+             for variable, readers in values.readers.items()}
+    highest = 0
+    for choice in range(1 << len(regions.arms)):
+        taken = dict(zip(regions.arms, f"{choice:0{len(regions.arms)}b}"))
+        alive = {}
+        for node in regions.walk(lambda node: [regions.arms[node][int(taken[node])]]):
+            alive |= {made: values.weight[made] for made in values.makes[node]}
+            highest = max(highest, sum(alive.values()))
+            alive = {made: weight for made, weight in alive.items() if freed[made] > number[node]}
+    return highest
+
+
+def test_lazy_branches_count_with_their_own_peaks():
+    """Than in orders for which all nodes count as if they ran: the sum of the peaks is 1.13 times as high there."""
+    better = worse = 0
+    for seed in range(60):
+        inputs, outputs = random_branches(seed)
+        fgraph = phintys.function(inputs, outputs, mode=phintys.Mode(optimizer=None)).maker.fgraph
+        nodes, regions = fgraph.toposort(), known_regions(fgraph)
+        if regions is None or regions.blocks:
+            continue
+        found = lazy_peak(fgraph, schedule(fgraph))
+        regions.arrange(lower_peaks(nodes, _Values(fgraph, nodes), fgraph.orderings()))
+        together = lazy_peak(fgraph, regions.flattened())
+        better, worse = better + (found < together), worse + (found > together)
+    assert better > 20 and worse == 0
