@@ -39,8 +39,8 @@ def of_any_parameters(method: Callable[..., Result]) -> Callable[..., Result]:
     return method
 
 
-def _chosen(positions, count):
-    """Return the positions that an attribute names of ``count`` inputs."""
+def positions_in(positions: Any, count: int) -> Sequence[int]:
+    """Return the positions that an attribute such as ``depends_on`` names, of ``count`` inputs."""
     return range(count)[positions] if isinstance(positions, slice) else positions
 
 
@@ -363,13 +363,13 @@ class PureOp(Properties):
         """Return for each input a list that says for each output whether it depends on the input's elements."""
         results = len(node.outputs)
         pattern = [[False] * results for _ in node.inputs]
-        for position in _chosen(self.depends_on, len(pattern)):
+        for position in positions_in(self.depends_on, len(pattern)):
             pattern[position] = [True] * results
         return pattern
 
     def grad(self, inputs: Sequence[Any], output_grads: Sequence[Any]) -> Sequence[Any]:
         """Return gradients of the cost with respect to the inputs, given those with respect to the outputs."""
-        connected = _chosen(self.depends_on, len(inputs))
+        connected = positions_in(self.depends_on, len(inputs))
         return [grad_not_implemented(self, position, variable) if position in connected else disconnected_type()
                 for position, variable in enumerate(inputs)]
 
@@ -399,16 +399,16 @@ class PureOp(Properties):
     def R_op(self, inputs: Sequence[Any], eval_points: Sequence[Any]) -> Sequence[Any]:
         """Return derivatives of the outputs along ``eval_points``: for each input a Variable, or None for no change.
 
-        A result of None means no change, too; one of a NullType is undefined, and `Rop` raises. The default, for an op
-        that is ``linear_in`` some inputs, is the op itself, applied to the points; for one that ``depends_on`` no
-        input, no change.
+        It is not called if no input that the op ``depends_on`` changes. A result of None means no change, too; one of a
+        NullType is undefined, and `Rop` raises. The default, for an op that is ``linear_in`` some inputs, is the op
+        itself, applied to the points; for one that ``depends_on`` no input, no change.
 
         Raises
         ------
         NotImplementedError
             If the op is linear in no input.
         """
-        linear = _chosen(self.linear_in, len(inputs))
+        linear = positions_in(self.linear_in, len(inputs))
         if not linear and self.depends_on:
             raise NotImplementedError(f"{self} of class {type(self).__name__} does not implement R_op.")
         if all([eval_points[position] is None for position in linear]):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from phintys.graph.errors import DisconnectedInputError, NullTypeGradError, made_at
 from phintys.graph.gradients.gradient import format_as
 from phintys.graph.gradients.gradient_paths import stable_toposort
+from phintys.graph.op import positions_in
 from phintys.graph.valueless_types import NullType, disconnected_type
 from phintys.graph.variable import Variable
 
@@ -65,11 +66,11 @@ def Rop(f: Variable | Sequence[Variable], wrt: Variable | Sequence[Variable],
     derivatives = {variable: _checked_point(position, variable, point)
                    for position, (variable, point) in enumerate(zip(wanted, points))}
     for node in stable_toposort(wanted, outputs, {*wanted, *outputs}):
-        moved = [derivatives[variable] for variable in node.inputs if variable in derivatives]
-        if not moved:
+        if not any([variable in derivatives for variable in node.inputs]):
             continue
         found = [None] * len(node.outputs)
-        if any([derivative is not None for derivative in moved]):
+        positions = positions_in(node.op.depends_on, len(node.inputs))
+        if any([derivatives.get(node.inputs[position]) is not None for position in positions]):
             found = node.op.R_op(node.inputs, _arguments(node, derivatives))
         for output, derivative in zip(node.outputs, found):
             derivatives.setdefault(output, derivative)      # an undefined one raises where it is used

@@ -56,8 +56,6 @@ class Cholesky(MatrixOp):
         return [gradient_by_factor(outputs[0], output_gradients[0], self.lower, self.on_error == "nan")]
 
     def R_op(self, inputs, eval_points):
-        if eval_points[0] is None:
-            return [None]
         x, = inputs
         factor = self(x)
         point = eval_points[0]

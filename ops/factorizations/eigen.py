@@ -154,8 +154,6 @@ class Eigh(Eig):
         return [by_eigensystem(*outputs, *output_gradients, self.UPLO == "L")]
 
     def R_op(self, inputs, eval_points):
-        if eval_points[0] is None:
-            return [None, None]
         values, vectors = self(*inputs)
         point, = eval_points
         point = tril(point) + adjoint(tril(point, -1)) if self.UPLO == "L" else triu(point) + adjoint(triu(point, 1))

@@ -69,8 +69,6 @@ class MatrixInverse(InPlaceOp, MatrixOp):
         return [-product(inverse, output_gradients[0], inverse)]
 
     def R_op(self, inputs, eval_points):
-        if eval_points[0] is None:
-            return [None]
         inverse = self(*inputs)
         return [-product(inverse, eval_points[0], inverse)]
 
@@ -165,8 +163,6 @@ class Det(MatrixOp):
         return [columns(columns(gradient)) * adjoint(adjugate(x))]
 
     def R_op(self, inputs, eval_points):
-        if eval_points[0] is None:
-            return [None]
         return [_trace(product(adjugate(inputs[0]), eval_points[0]))]
 
 
@@ -225,8 +221,6 @@ class Adjugate(MatrixOp):
         return [product(u, _moved_adjugate(s, moved), vh)]
 
     def R_op(self, inputs, eval_points):
-        if eval_points[0] is None:
-            return [None]
         u, s, vh, phase = _with_phase(inputs[0])
         moved = _moved_adjugate(s, product(adjoint(u), eval_points[0], adjoint(vh)))
         return [phase * product(adjoint(vh), moved, adjoint(u))]
@@ -311,8 +305,6 @@ class SLogDet(MatrixOp):
         return [columns(columns(weight)) * adjoint(matrix_inverse(x))]
 
     def R_op(self, inputs, eval_points):
-        if eval_points[0] is None:
-            return [None, None]
         x, = inputs
         change = _trace(product(matrix_inverse(x), eval_points[0]))
         sign = self(x)[0]

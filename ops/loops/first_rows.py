@@ -35,7 +35,7 @@ class FirstRows(Op):
     view_map = {0: [0]}
     first_examined = 1
     rule = None                         # of ops that were pickled before there were rules
-    depends_on = (0,)
+    linear_in = depends_on = (0,)
 
     def __init__(self, rule=None):
         self.rule = rule
@@ -55,9 +55,6 @@ class FirstRows(Op):
         x, count = inputs
         gradient, = output_grads
         return [inc_subtensor(x.zeros_like(dtype=gradient.type.dtype)[:count], gradient), disconnected_type()]
-
-    def R_op(self, inputs, eval_points):
-        return [None if eval_points[0] is None else self(eval_points[0], inputs[1])]
 
 
 def _name_of(node):

@@ -284,8 +284,6 @@ class Pool(PoolingOp):
 
     def R_op(self, inputs, eval_points):
         x, *sizes = inputs
-        if eval_points[0] is None:
-            return [None]
         if self.mode != "max":
             return [self(eval_points[0], *sizes)]
         selected = DownsampleFactorMaxGradGrad(self.ignore_border, self.mode, self.ndim)

@@ -257,8 +257,6 @@ class Extremum(CAReduce):
 
     def R_op(self, inputs, eval_points):
         x, = inputs
-        if eval_points[0] is None:
-            return [None]
         return [Sum(self.axis, dtype=x.type.dtype)(self._chosen(x, self(x)) * eval_points[0])]
 
     def _chosen(self, x, extremum):

@@ -27,6 +27,7 @@ class Mean(CAReduce):
     """
 
     __props__ = ("axis",)
+    linear_in = (0,)
 
     def __init__(self, axis=None):
         CAReduce.__init__(self, scalar.add, axis)
@@ -56,9 +57,6 @@ class Mean(CAReduce):
 
     def masked_L_op(self, inputs, outputs, output_grads, masks):
         return repeated_with_mask(self, inputs, outputs, output_grads, masks)
-
-    def R_op(self, inputs, eval_points):
-        return [None if eval_points[0] is None else self(eval_points[0])]
 
     def _name(self):
         return "Mean"

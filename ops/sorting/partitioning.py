@@ -74,8 +74,6 @@ class PartitionOp(InPlaceOp, _Partition):
         return [put_back(output_grads[0], order, inputs[2]), disconnected_type(), disconnected_type()]
 
     def R_op(self, inputs, eval_points):
-        if eval_points[0] is None:
-            return [None]
         return [along(eval_points[0], ArgPartitionOp()(*inputs), inputs[2])]
 
 

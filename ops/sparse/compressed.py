@@ -66,8 +66,6 @@ class CSMProperties(SparseOp):
         return [CSM(csm.type.format)(gradient, indices, pointers, shape)]
 
     def R_op(self, inputs, eval_points):
-        if eval_points[0] is None:
-            return [None] * 4
         return [in_pattern_of(inputs[0], eval_points[0]), None, None, None]
 
 
@@ -96,7 +94,7 @@ class CSM(SparseOp):
     """
 
     __props__ = ("format",)
-    depends_on = (0,)
+    linear_in = depends_on = (0,)
 
     def __init__(self, format, kmap=None):
         if format not in COMPRESSED:
@@ -124,9 +122,6 @@ class CSM(SparseOp):
         else:
             gradient = csm_grad()(*inputs, *csm_properties(output_grads[0]))
         return [gradient, *[disconnected_type()] * 3]
-
-    def R_op(self, inputs, eval_points):
-        return [None if eval_points[0] is None else self(eval_points[0], *inputs[1:])]
 
     def infer_shape(self, node, input_shapes):
         shape = node.inputs[3]

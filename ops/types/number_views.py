@@ -33,7 +33,7 @@ class NumberView(ViewOp):
         return [x.zeros_like(dtype=config.floatX)]
 
     def R_op(self, inputs, eval_points):
-        return [None if point is None else self(point) for point in eval_points]
+        return [self(point) for point in eval_points]
 
 
 class TensorFromScalar(NumberView):

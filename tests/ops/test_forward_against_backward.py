@@ -175,10 +175,9 @@ FAMILIES["ConvOp"] = (ConvOp((2, 4, 5), (2, 3), 3, 2), [(2, 2, 4, 5), (3, 2, 2, 
 
 # Ops without a gradient, whose gradient is not the derivative, that only wrap others, or that are not smooth.
 WITHOUT = {"ConsiderConstant", "DisconnectedGrad", "GradClip", "GradScale", "UndefinedGrad", "ZeroGrad", "AllocEmpty",
-           "Bartlett", "Counters", "Eye", "Tri", "Argmax", "Argmin", "ArgPartitionOp", "ArgSortOp",
-           "BaseAbstractConv", "BatchNormalizationOp", "Accumulation", "Extremum", "GradientOp", "Nonzero",
-           "ScalarFromTensor", "TensorFromScalar", "Print", "Tile", "SearchsortedOp", "Shape", "Shape_i", "Elemwise",
-           "WithInitial", "FourierAlong", "RowOrder", "RunStarts", "OnlyWithSteps"}
+           "Bartlett", "Argmax", "Argmin", "ArgPartitionOp", "ArgSortOp", "BaseAbstractConv", "BatchNormalizationOp",
+           "Accumulation", "Extremum", "GradientOp", "ScalarFromTensor", "TensorFromScalar", "Print", "Tile",
+           "SearchsortedOp", "Elemwise", "WithInitial", "FourierAlong", "RunStarts", "OnlyWithSteps", "IdentityOp"}
 
 # Linear algebra and sparse matrices have tables of cases of their own, with R-operators; samples have no derivatives.
 OWN_TABLES = ("phintys.ops.factorizations.", "phintys.ops.random.", "phintys.ops.sparse.")
