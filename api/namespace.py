@@ -24,7 +24,6 @@ from phintys.io import In, Out, Param, SymbolicInput, SymbolicOutput
 from phintys.making.function_dump import function_dump
 from phintys.making.function_maker import Function, FunctionMaker
 from phintys.modes import FAST_COMPILE, FAST_RUN, Mode, predefined_modes
-from phintys.ops.loops.linear_recurrence import linear_recurrence as _linear_recurrence
 from phintys.shared import SharedVariable, shared
 from phintys.theano_finder import install as _find_theano_modules
 from phintys.updates import OrderedUpdates
@@ -34,7 +33,9 @@ from phintys.vm.loops.loop_kernel import LoopKernel as _LoopKernel
 _hooks.function = function
 _hooks.input = In
 _hooks.loop_kernel = _LoopKernel
-_hooks.linear_recurrence = _linear_recurrence
+_hooks.loop_derivatives = lambda name: _import_module(f"phintys.ops.loops.{name}")
+_hooks.linear_recurrence = lambda *args, **options: _import_module(
+    "phintys.ops.loops.linear_recurrence").linear_recurrence(*args, **options)
 _hooks.scan_profile = lambda **values: _import_module("phintys.reports.scan_profile").ScanProfileStats(**values)
 _hooks.stand_ins = lambda *args: _import_module("phintys.optimizer.rewrites.logarithms").stand_ins(*args)
 _hooks.formulas = lambda: _import_module("phintys.ops.formulas")

@@ -9,6 +9,7 @@ function: Any = None                 # phintys.function, which evaluates variabl
 input: Any = None                    # phintys.In, which says how a function treats an argument
 loop_kernel: Any = None              # the class of kernels that run the steps of loops
 steps_at_device: Any = None          # finds the kernel that does all steps of a loop on the GPU; `phintys.gpu` sets it
+loop_derivatives: Any = None         # loads and returns the module of phintys.ops.loops that has a derivative
 linear_recurrence: Any = None        # makes the loops that derivatives of cumulative products are
 scan_profile: Any = None             # makes what measures the steps of a loop
 device_opened: Any = None            # called when a GPU is in use, or named: adds shared variables there

@@ -7,19 +7,18 @@ products by BLAS, length checks, fusion of elementwise nodes, then of reductions
 fusion of draws and of convolutions, and what may be overwritten. Passes on loops run between these.
 """
 from collections import deque
+from functools import partial
 from importlib import import_module
 from time import perf_counter
 
 from phintys.graph import hooks
 from phintys.graph.config import config
 from phintys.graph.progress import bar_for
-from phintys.ops.loops.loop import Scan
 from phintys.optimizer.engine import registered
 from phintys.optimizer.engine.database import FAST_COMPILE, FAST_RUN, Family, change_tags
 from phintys.optimizer.engine.driver import Driver, report
+from phintys.optimizer.engine.values import key_of_class
 from phintys.optimizer.passes import constant_folding, fusion, lazy_branches, shapes
-from phintys.optimizer.passes.convolution_fusion import fuse_convolutions
-from phintys.optimizer.passes.draw_fusion import fuse_draws
 from phintys.optimizer.passes.inner_graphs import drop_unused_outputs, expand_inner_graphs
 from phintys.optimizer.passes.inner_products import find_inner_products
 from phintys.optimizer.passes.inplace import handled, mark_inplace, protect
@@ -76,6 +75,7 @@ BATCH_NORMALIZATION = [Family("batchnorm_opts", unused_outputs.REWRITES, ("speci
                        Family("linear_algebra", systems.PSEUDO_INVERSES, ("specialize",))]
 BLAS = [Family("blas", blas_rewrites.REWRITES, ("BlasOpt",))]
 
+CONVOLUTIONS = ["AbstractConv", "AbstractConv2d", "AbstractConv3d", "CorrMM", "Corr3dMM"]
 SUMS = "nan range rounding"         # what another order, or a shift, of summands may change
 LARGEST_NUMBER_OF_TURNS = 5        # the graphs of tests/optimizer/test_linear_time.py need 1 or 2, whatever their size
 
@@ -108,23 +108,25 @@ def _whole(function, *tags, changes=""):
     return stage
 
 
-def _of_loops(name, *tags, changes=""):
-    """Return a stage for graphs with loops, a function of ``passes``: ``"module.function"``.
+def _of_nodes(keys, name, *tags, changes=""):
+    """Return a stage for graphs with nodes of one of some keys, a function of ``passes``: ``"module.function"``.
 
-    The module is imported when the first such graph is compiled; programs without loops need none of these nine
-    modules.
+    The module is imported when the first such graph is compiled: most programs need none of these, nor their ops.
     """
     module, function = name.split(".")
 
     def process(fgraph):
-        has_loops = fgraph.derived.get("has_loops")         # of twelve stages, most change nothing
-        if has_loops is None:
-            has_loops = fgraph.derived["has_loops"] = any([type(node.op) is Scan for node in fgraph.apply_nodes])
-        if not has_loops:
+        present = fgraph.derived.get("keys")        # of fourteen stages, most change nothing
+        if present is None:
+            present = fgraph.derived["keys"] = set(map(key_of_class, {type(node.op) for node in fgraph.apply_nodes}))
+        if present.isdisjoint(keys):
             return 0
         return getattr(import_module(f"phintys.optimizer.passes.{module}"), function)(fgraph)
     process.place = f"phintys.optimizer.passes.{module}", function
     return _whole(process, *tags, changes=changes)
+
+
+_of_loops = partial(_of_nodes, ["Scan"])
 
 
 def _in_turns(first, second):
@@ -190,8 +192,9 @@ STAGES = [
     ("reduction_fusion", _whole(fuse_reductions, FAST_RUN, "fusion", "fuse", "reduction_fusion")),
     ("gpu", _whole(lambda fgraph: hooks.place_at_device(fgraph) if hooks.place_at_device else 0, FAST_RUN, "gpu",
                    "gpuarray")),
-    ("draw_fusion", _whole(fuse_draws, FAST_RUN, "fusion", "fuse", "draw_fusion")),
-    ("convolution_fusion", _whole(fuse_convolutions, FAST_RUN, "fusion", "fuse", "convolution_fusion")),
+    ("draw_fusion", _of_nodes(["Draw"], "draw_fusion.fuse_draws", FAST_RUN, "fusion", "fuse", "draw_fusion")),
+    ("convolution_fusion", _of_nodes(CONVOLUTIONS, "convolution_fusion.fuse_convolutions", FAST_RUN, "fusion", "fuse",
+                                     "convolution_fusion")),
     ("cond_make_inplace", _whole(lazy_branches.make_views, FAST_RUN, "inplace", "cond_make_inplace")),
     ("protect", lambda fgraph, query: protect(fgraph)),
     ("inplace", mark_inplace),

@@ -14,7 +14,6 @@ from __future__ import annotations
 import copy
 import io
 import pickle
-import zlib
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -188,6 +187,12 @@ class ProgramUnpickler(pickle.Unpickler):
         return self._parts[number]
 
 
+def checksum() -> int:
+    """Return a checksum of the bytecode."""
+    from zlib import crc32  # only pickles need it
+    return crc32(bytecode())
+
+
 def kept_program(function: Function) -> tuple[Any, ...] | None:
     """What a pickle keeps besides the graph, so that nothing is compiled: a checksum of the bytecode, a pickle of the
     program, the parts that it shares with the graph, and the types of arguments. None: it is to be compiled again."""
@@ -198,13 +203,13 @@ def kept_program(function: Function) -> tuple[Any, ...] | None:
     with suppress(Exception):                   # what cannot be pickled may be in a kernel alone, or what a mode added
         pickler.dump(function.program)
         pickle.dumps([node.op for node in function.program.calls])
-        return zlib.crc32(bytecode()), hooks.version, stream.getvalue(), pickler.parts, function.argument_types
+        return checksum(), hooks.version, stream.getvalue(), pickler.parts, function.argument_types
     return None
 
 
 def program_from(kept: tuple[Any, ...] | None) -> Program | None:
     """The program that a pickle keeps; None if it has none that this version of phintys runs."""
-    if kept is None or kept[:2] != (zlib.crc32(bytecode()), hooks.version):
+    if kept is None or kept[:2] != (checksum(), hooks.version):
         return None
     with suppress(Exception):                   # of a kernel or an op that is not what it was
         return ProgramUnpickler(kept[2], kept[3]).load()

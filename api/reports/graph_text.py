@@ -9,7 +9,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from phintys.ops.loops.loop import Scan
+from phintys.optimizer.engine.values import key_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -83,7 +83,7 @@ class GraphPrinter:
             line = self._node_line(node, variable, order, clients)
             print(f"{indent}{line}{_stored(variable, storage)}", file=self.file)
             self.done[node] = self.labels[node]
-            if not printed and type(node.op) is Scan:
+            if not printed and key_of(node.op) == "Scan":
                 self.loops.append(variable)
             if not printed and not (self.stop_on_name and variable.name is not None):
                 waiting.extend(reversed(self._inputs(node, inner, level)))

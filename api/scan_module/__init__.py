@@ -1,7 +1,6 @@
 """Loops: ``scan`` and functions made with it, under the names of Theano's ``scan_module``."""
 from phintys.graph import public_names as _public_names
 from phintys.graph.traversal import clone_replace as clone
-from phintys.ops.loops import loop_direction, loop_gradient  # which give the op its derivatives
 from phintys.scan_module import scan_utils
 from phintys.scan_module.body_results import until
 from phintys.scan_module.scan import scan

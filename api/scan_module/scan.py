@@ -19,7 +19,6 @@ from phintys.graph.traversal import ancestors, graph_inputs
 from phintys.graph.variable import Constant, Variable
 from phintys.modes import get_mode
 from phintys.ops.elementwise import scalar as elementwise
-from phintys.ops.loops import loop_direction, loop_gradient  # noqa: F401  (they give the op its derivatives)
 from phintys.ops.loops.building import Body, State, make_loop
 from phintys.ops.loops.first_rows import StepCount, first_rows
 from phintys.ops.loops.loop import LoopOptions

@@ -17,8 +17,6 @@ from phintys.graph.gradients.view_op import disconnected_grad
 from phintys.graph.variable import Variable
 from phintys.ops.creation.allocation import eye
 from phintys.ops.graphs.inner_graph import gradient_type
-from phintys.ops.loops.building import dependents
-from phintys.ops.loops.row_map import map_rows
 from phintys.ops.rearranging.rearranging import moveaxis
 from phintys.ops.shape.reshape import flatten, reshape
 from phintys.ops.shape.shape import patternbroadcast, shape, shape_i
@@ -115,6 +113,7 @@ def _split(x, axis, like):
 
 def _columns(expression, variable, disconnected_inputs):
     """The Jacobian by one variable in forward mode."""
+    from phintys.ops.loops.building import dependents  # seldom needed: it imports all about loops
     if expression not in dependents([variable], [expression]):
         return jacobian(expression, variable, disconnected_inputs=disconnected_inputs)          # zeros, or an error
     direction = variable.type.make_variable()
@@ -123,6 +122,7 @@ def _columns(expression, variable, disconnected_inputs):
     derivative = Rop(expression, variable, direction, disconnected_inputs)
     count = shape(variable).prod() if variable.type.ndim else 1
     identity = _split(eye(count, dtype=direction.type.dtype), 1, variable)
+    from phintys.ops.loops.row_map import map_rows
     columns, = map_rows([derivative], [(direction, identity)], name="jacobian")
     return _split(moveaxis(columns, 0, -1), expression.type.ndim, variable)
 
@@ -135,6 +135,7 @@ def _rows_of_gradients(expression, wanted, options):
     gradients = grad(None, wanted, known_grads={expression: weights}, **options)
     identity = patternbroadcast(eye(shape_i(expression, 0), dtype=weights.type.dtype),
                                 expression.type.broadcastable * 2)
+    from phintys.ops.loops.row_map import map_rows
     return map_rows(gradients, [(weights, identity)], name="jacobian")
 
 

@@ -337,7 +337,12 @@ class Scan(TheanoNames, InnerGraphOp):
         return [list(row) + done for row in [*result, *rows.wholes]]
 
     # ---- derivatives -----------------------------------------------------------------------------------------
-    # L_op and R_op are set by loop_gradient.py and loop_direction.py, which make loops.
+    # By modules that make loops.
+    def L_op(self, inputs, outputs, output_gradients):
+        return hooks.loop_derivatives("loop_gradient").gradients_of_loop(self, inputs, outputs, output_gradients)
+
+    def R_op(self, inputs, eval_points):
+        return hooks.loop_derivatives("loop_direction").direction_of_loop(self, inputs, eval_points)
 
     # ---- equality --------------------------------------------------------------------------------------------
     def __eq__(self, other):

@@ -10,7 +10,6 @@ from phintys.graph.gradients.gradient import float_zeros_like
 from phintys.graph.valueless_types import DisconnectedType
 from phintys.ops.graphs.inner_graph import as_gradient, gradient_type
 from phintys.ops.loops.building import Body, State, make_loop
-from phintys.ops.loops.loop import Scan
 from phintys.ops.loops.loop_gradient import is_continuous
 from phintys.ops.loops.recurrence_derivatives import direction_of_recurrence, is_recurrence
 
@@ -106,6 +105,3 @@ def _in_order(op, moving, terms, points, results):
     found += [point if term is None else next(summed)
               for term, point in zip(terms[parts.n_states + parts.n_stacked:], points.summed)]
     return found + [None] * (parts.n_carried + parts.is_while)
-
-
-Scan.R_op = direction_of_loop

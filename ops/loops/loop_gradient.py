@@ -24,7 +24,6 @@ from phintys.ops.indexing.constant_value import get_scalar_constant_value
 from phintys.ops.indexing.inc_subtensor import inc_subtensor
 from phintys.ops.indexing.subtensor import IncSubtensor
 from phintys.ops.loops.building import Body, State, make_loop, replaced
-from phintys.ops.loops.loop import Scan
 from phintys.ops.loops.recurrence_derivatives import gradients_of_recurrence, is_recurrence
 from phintys.ops.loops.with_initial import with_initial
 from phintys.ops.shape.join import join
@@ -380,6 +379,3 @@ def _zeros_for(whole, term):
     """The zeros from which the sum of the terms by a whole starts."""
     zeros = float_zeros_like(whole)
     return zeros if zeros.type.dtype == term.type.dtype else zeros.astype(term.type.dtype)
-
-
-Scan.L_op = gradients_of_loop

@@ -7,7 +7,6 @@ result is a loop without states.
 from phintys.graph.toposort import io_toposort
 from phintys.ops.graphs.rare_row_rules import rare_batch_of_node
 from phintys.ops.graphs.row_batching import batched, repeated
-from phintys.ops.loops import loop_direction, loop_gradient  # noqa: F401  (they give the op its derivatives)
 from phintys.ops.loops.building import Body, dependents, make_loop
 from phintys.ops.shape.shape import shape_i
 

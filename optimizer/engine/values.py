@@ -44,7 +44,7 @@ def key_of(op: Op) -> str | type:
     kind = type(op)
     if kind is Elemwise:
         return op.rewrite_key or _key_of_elementwise(op)
-    return _names.get(kind) or _key_of_class(kind)
+    return _names.get(kind) or key_of_class(kind)
 
 
 def _key_of_elementwise(op):
@@ -55,7 +55,8 @@ def _key_of_elementwise(op):
     return name
 
 
-def _key_of_class(kind):
+def key_of_class(kind: type) -> str | type:
+    """Return the key of all ops of a class, `Elemwise` excepted."""
     if not kind.__module__.startswith("phintys."):
         return kind
     return _names.setdefault(kind, kind.rewrite_name or kind.__name__)

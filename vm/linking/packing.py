@@ -12,7 +12,6 @@ from bisect import bisect_left, insort
 from collections import namedtuple
 
 from phintys.graph.config import config
-from phintys.vm.linking.layout_search import searched
 
 ALIGNMENT = 64
 RATIOS = (float("inf"), 1, 2, 4, 8, 16)
@@ -92,6 +91,7 @@ def improved(values, offsets, total):
         return offsets, total
     moments = sorted({value.first for value in values} | {value.last + 1 for value in values})
     sections = {moment: number for number, moment in enumerate(moments)}
+    from phintys.vm.linking.layout_search import searched  # seldom called, and it imports `random`
     offsets = searched([aligned(value.size) for value in values], [sections[value.first] for value in values],
                        [sections[value.last + 1] for value in values],
                        [value.last + 1 - value.first for value in values], offsets, bound, config.plan_seconds)
