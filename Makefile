@@ -44,7 +44,7 @@ ifneq ($(origin CC),default)
 export CC
 endif
 
-.PHONY: help demo test test-long test-interop interop test-gpu gpu-visit check lint types coverage develop editable annotate build-times stress bench docs clean \
+.PHONY: help demo test test-long array-api-tests test-interop interop test-gpu gpu-visit check lint types coverage develop editable annotate build-times stress bench docs clean \
 	list-sources
 .DELETE_ON_ERROR:
 
@@ -52,6 +52,7 @@ help:
 	@echo 'make demo      train the logistic regression of the 2010 paper on real data'
 	@echo 'make test      run the tests'
 	@echo 'make test-long  run the long random tests, which `make test` leaves out'
+	@echo 'make array-api-tests  run the suite of the array API standard (SUITE: its checkout)'
 	@echo 'make test-interop PYTENSOR=3.0  run the tests of PyTensor and PyMC with another version: 2.38, 3.0 or 3.3'
 	@echo 'make check     lint, and run the quick half of the tests: a verdict in two minutes'
 	@echo 'make lint      look for mistakes in the Python files (ruff)'
@@ -75,6 +76,11 @@ test: $(STAMPS)/test.stamp
 
 test-long: $(STAMPS)/test.stamp
 	$(TEST) -m long $(ARGS)
+
+# The public test suite of the array API standard, whose requirements must be installed. SUITE: where its checkout is.
+array-api-tests: $(STAMPS)/test.stamp
+	ARRAY_API_TESTS_MODULE=evaluated_arrays PYTHONPATH="$(CURDIR)/tests/support:$(SUITE)" $(RUN) -m pytest \
+		--rootdir="$(SUITE)" -c "$(SUITE)/pytest.ini" --max-examples 20 --disable-deadline "$(SUITE)/array_api_tests" $(ARGS)
 
 # Each version has an environment of its own.
 test-interop:

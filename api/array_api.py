@@ -10,20 +10,22 @@ What a graph cannot have differs from the standard: variables have no truth valu
 from __future__ import annotations
 
 from collections import namedtuple
+from inspect import signature
 from sys import modules
 from types import SimpleNamespace
 from typing import Any
 
 import numpy
 
+from phintys import numpy_namesakes as namesakes
 from phintys.graph.variable import Variable
 from phintys.numpy_namesakes import like, tensor
 from phintys.numpy_protocol import row_applied
 from phintys.ops.types.constant import as_tensor_variable, constant
 from phintys.ops.types.dtypes import complex_dtypes, discrete_dtypes
 
-__array_api_version__ = "2024.12"
-VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")
+__array_api_version__ = "2025.12"
+VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
 e, pi, inf, nan, newaxis = numpy.e, numpy.pi, numpy.inf, numpy.nan, None
 
 KINDS = {"bool": ("bool",), "signed integer": ("int8", "int16", "int32", "int64"),
@@ -40,15 +42,36 @@ ELEMENTWISE = """abs acos acosh add asin asinh atan atan2 atanh bitwise_and bitw
     hypot imag isfinite isinf isnan less less_equal log log10 log1p log2 logaddexp logical_and logical_not logical_or
     logical_xor maximum minimum multiply negative nextafter not_equal positive pow real reciprocal remainder signbit
     sin sinh sqrt square subtract tan tanh"""
-# Rows of NumPy's protocol, with the standard's name of a row that has another.
-ROWS = """all any argmax argmin argsort broadcast_arrays broadcast_to clip count_nonzero cumulative_prod cumulative_sum
-    diff expand_dims flip isin matrix_transpose max mean meshgrid min moveaxis nonzero prod repeat reshape roll round
-    searchsorted sort squeeze stack std sum take take_along_axis tensordot tile tril triu unique_all unique_counts
-    unique_inverse unique_values unstack var where"""
-OTHER_ROWS = {"concat": "concatenate", "permute_dims": "transpose"}
-LINEAR = """cholesky cross det diagonal eig eigh eigvals eigvalsh inv matrix_norm matrix_power matrix_rank
-    matrix_transpose outer pinv qr slogdet solve svd svdvals tensordot trace vecdot vector_norm"""
-FOURIER = "fft fftn fftshift hfft ifft ifftn ifftshift ihfft irfft irfftn rfft rfftn"
+# Rows of NumPy's protocol: the standard's arguments → its functions. What comes before "/" is given by position.
+ROWS = {
+    "x": "matrix_transpose nonzero round unique_all unique_counts unique_inverse unique_values",
+    "x, /, *, axis=None, keepdims=False": "all any argmax argmin count_nonzero max mean min",
+    "x, /, *, axis=None, dtype=None, keepdims=False": "prod sum",
+    "x, /, *, axis=None, correction=0.0, keepdims=False": "std var",
+    "x, /, *, axis=None, dtype=None, include_initial=False": "cumulative_prod cumulative_sum",
+    "x, /, *, axis=-1, descending=False, stable=True": "argsort sort",
+    "x, /, *, axis=-1, n=1, prepend=None, append=None": "diff", "x, /, *, axis=None": "flip",
+    "x, /, *, axis=0": "unstack", "x, /, *, k=0": "tril triu", "x, /, min=None, max=None": "clip",
+    "x, /, axis": "expand_dims", "x, /, axis=None": "squeeze", "x, /, axes": "permute_dims",
+    "x, /, shape": "broadcast_to", "x, /, shape, *, copy=None": "reshape", "x, /, shift, *, axis=None": "roll",
+    "x, source, destination, /": "moveaxis",
+    "x, repeats, /, *, axis=None": "repeat", "x, repetitions, /": "tile", "x, indices, /, *, axis=None": "take",
+    "x, indices, /, *, axis=-1": "take_along_axis", "x1, x2, /, *, axes=2": "tensordot",
+    "x1, x2, /, *, side='left', sorter=None": "searchsorted", "x1, x2, /, *, invert=False": "isin",
+    "condition, x1, x2, /": "where", "arrays, /, *, axis=0": "concat stack", "*arrays": "broadcast_arrays",
+    "*arrays, indexing='xy'": "meshgrid",
+}
+OTHER_ROWS = {"concat": "concatenate", "permute_dims": "transpose"}      # NumPy's names of these
+LINEAR = {
+    "x": "det eig eigh eigvals eigvalsh inv matrix_transpose slogdet svdvals", "x, /, *, upper=False": "cholesky",
+    "x, /, *, offset=0": "diagonal", "x, /, *, offset=0, dtype=None": "trace", "x, n, /": "matrix_power",
+    "x, /, *, keepdims=False, ord='fro'": "matrix_norm", "x, /, *, axis=None, keepdims=False, ord=2": "vector_norm",
+    "x, /, *, rtol=None": "matrix_rank pinv", "x, /, *, mode='reduced'": "qr", "x, /, *, full_matrices=True": "svd",
+    "x1, x2, /": "outer solve", "x1, x2, /, *, axis=-1": "cross vecdot", "x1, x2, /, *, axes=2": "tensordot",
+}
+FOURIER = {"x, /, *, n=None, axis=-1, norm='backward'": "fft ifft rfft irfft hfft ihfft",
+           "x, /, *, s=None, axes=None, norm='backward'": "fftn ifftn rfftn irfftn",
+           "x, /, *, axes=None": "fftshift ifftshift"}
 # Function → the names of its results.
 RESULTS = {"unique_all": "values indices inverse_indices counts", "unique_counts": "values counts",
            "unique_inverse": "values inverse_indices", "eig": "eigenvalues eigenvectors",
@@ -81,7 +104,7 @@ def _elementwise(name):
     return _named(function, name, f"phintys.tensor.{name}")
 
 
-def _row(name, row):
+def _row(name, row, arguments):
     names = namedtuple(f"{name}_result", RESULTS[name]) if name in RESULTS else None
 
     def function(*arguments: Any, **options: Any) -> Any:
@@ -89,11 +112,17 @@ def _row(name, row):
                      for part in arguments]
         found = row_applied(row, arguments, options)
         return found if names is None else names(*found)
+    function.__signature__ = signature(eval(f"lambda {arguments}: None"))        # the text is a row of this file
     return _named(function, name, f"numpy.{row}")
 
 
+def _rows(table, prefix=""):
+    return {name: _row(name, prefix + OTHER_ROWS.get(name, name), arguments)
+            for arguments, names in table.items() for name in names.split()}
+
+
 globals().update({name: _elementwise(name) for name in ELEMENTWISE.split()})
-globals().update({name: _row(name, OTHER_ROWS.get(name, name)) for name in [*ROWS.split(), *OTHER_ROWS]})
+globals().update(_rows(ROWS))
 
 
 def _of_whole_numbers(name):
@@ -112,7 +141,7 @@ def sign(x: Any) -> Any:
     if x.type.dtype not in complex_dtypes:
         return tensor().sign(x)
     size = tensor().abs(x)
-    return tensor().switch(tensor().eq(size, 0), x, x / size)
+    return tensor().switch(tensor().eq(size, 0), 0, x / size)
 
 
 def matmul(x1: Any, x2: Any, /) -> Any:
@@ -142,11 +171,7 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
 def arange(start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None) -> Any:
     """Numbers of equal distances, as ``numpy.arange``."""
     _on_host(device)
-    start, stop = (0, start) if stop is None else (start, stop)
-    if dtype is None:
-        real = [part for part in (start, stop, step) if isinstance(part, float)]
-        dtype = "float64" if real else "int64"
-    return tensor().arange(start, stop, step, dtype=name_of(dtype))
+    return namesakes.arange(start, stop, step, name_of(dtype))
 
 
 def _filled(name):
@@ -263,7 +288,7 @@ class _Information:
 
     def devices(self):
         """All devices of graphs."""
-        return ["cpu"]
+        return "cpu",
 
     def default_dtypes(self, *, device=None):
         """The dtypes of tensors that are made from Python's numbers."""
@@ -283,7 +308,7 @@ def __array_namespace_info__() -> Any:
 
 
 # ---- extensions ------------------------------------------------------------------------------------------------------
-linalg = SimpleNamespace(matmul=matmul, **{name: _row(name, f"linalg.{name}") for name in LINEAR.split()})
+linalg = SimpleNamespace(matmul=matmul, **_rows(LINEAR, "linalg."))
 
 
 def _frequencies(name):
@@ -293,14 +318,12 @@ def _frequencies(name):
     return _named(function, name, f"numpy.fft.{name}")
 
 
-fft = SimpleNamespace(**{name: _row(name, f"fft.{name}") for name in FOURIER.split()},
-                      **{name: _frequencies(name) for name in ("fftfreq", "rfftfreq")})
+fft = SimpleNamespace(**_rows(FOURIER, "fft."), **{name: _frequencies(name) for name in ("fftfreq", "rfftfreq")})
 
 # The standard's names.
-__all__ = sorted([*ELEMENTWISE.split(), *ROWS.split(), *OTHER_ROWS, *DTYPES, *"""ceil floor trunc sign matmul vecdot
-    asarray from_dlpack arange empty ones zeros empty_like ones_like zeros_like full full_like eye linspace astype
-    can_cast result_type isdtype finfo iinfo broadcast_shapes linalg fft e pi inf nan newaxis""".split()])
-
+__all__ = sorted([*ELEMENTWISE.split(), *" ".join(ROWS.values()).split(), *DTYPES, *"""ceil floor trunc sign matmul
+    vecdot asarray from_dlpack arange empty ones zeros empty_like ones_like zeros_like full full_like eye linspace
+    astype can_cast result_type isdtype finfo iinfo broadcast_shapes linalg fft e pi inf nan newaxis""".split()])
 
 
 def matching(api_version: str | None) -> Any:

@@ -6,13 +6,24 @@ functions here are called by NumPy's protocol only (``numpy_protocol.py``).
 from __future__ import annotations
 
 from importlib import import_module
+from string import ascii_letters
 from typing import TYPE_CHECKING, Any
 
 import numpy
 
 from phintys.ops.products.products import kron_of_any_ranks
+from phintys.ops.shape.dimshuffle import declare_ones
+from phintys.ops.sorting.partitioning import probabilities
+from phintys.ops.types.axes import one_axis, several_axes
 from phintys.ops.types.constant import constant
-from phintys.ops.types.dtypes import complex_dtypes, continuous_dtypes, discrete_dtypes, float_dtypes, reduced_dtype
+from phintys.ops.types.dtypes import (
+    complex_dtypes,
+    continuous_dtypes,
+    discrete_dtypes,
+    float_dtypes,
+    reduced_dtype,
+    upcast,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,6 +62,7 @@ def like(value: Any, dtype: str) -> Any:
 # ---- reductions ------------------------------------------------------------------------------------------------------
 def _in_dtype(a, dtype):
     """``a`` in the dtype in which NumPy accumulates, if there is one."""
+    a = tensor().as_tensor_variable(as_array(a))
     return a if dtype is None else tensor().cast(a, numpy.dtype(dtype).name)
 
 
@@ -66,16 +78,31 @@ def prod(a: Any, axis: int | None = None, dtype: str | None = None, keepdims: bo
     return tensor().prod(_in_dtype(a, dtype), axis, dtype=dtype, keepdims=keepdims)
 
 
+@own("mean", "a | axis dtype keepdims")
+def mean(a: Any, axis: int | None = None, dtype: str | None = None, keepdims: bool = False) -> Any:
+    """``numpy.mean``: in integers, if they are asked for."""
+    if dtype not in discrete_dtypes:
+        return tensor().mean(_in_dtype(a, dtype), axis, keepdims=keepdims)
+    return tensor().cast(tensor().true_div(sum(a, axis, dtype, keepdims), tensor().size(a, axis)), dtype)
+
+
+def _spread(name, a, axis, dtype, ddof, keepdims):
+    if dtype in discrete_dtypes:
+        raise TypeError(f"numpy.{name} of a symbolic variable: dtype must be a float or complex dtype, got {dtype}")
+    found = getattr(tensor(), name)(_in_dtype(a, dtype), axis, ddof, keepdims)
+    return found if dtype is None else tensor().cast(found, dtype)
+
+
 @own("var", "a | axis dtype ddof keepdims")
 def var(a: Any, axis: int | None = None, dtype: str | None = None, ddof: int = 0, keepdims: bool = False) -> Any:
     """``numpy.var``, which has ``ddof``."""
-    return tensor().var(_in_dtype(a, dtype), axis, ddof, keepdims)
+    return _spread("var", a, axis, dtype, ddof, keepdims)
 
 
 @own("std", "a | axis dtype ddof keepdims")
 def std(a: Any, axis: int | None = None, dtype: str | None = None, ddof: int = 0, keepdims: bool = False) -> Any:
     """``numpy.std``, which has ``ddof``."""
-    return tensor().std(_in_dtype(a, dtype), axis, ddof, keepdims)
+    return _spread("std", a, axis, dtype, ddof, keepdims)
 
 
 @own("cumsum", "a | axis dtype")
@@ -105,7 +132,7 @@ def nancumprod(a: Any, axis: int | None = None, dtype: str | None = None) -> Any
 @own("trace", "a | offset axis1 axis2 dtype")
 def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: str | None = None) -> Any:
     """``numpy.trace``: along any two axes."""
-    return tensor().trace(_in_dtype(a, dtype), offset, axis1, axis2)
+    return sum(tensor().diagonal(a, offset, axis1, axis2), -1, dtype)
 
 
 # ---- elementwise -----------------------------------------------------------------------------------------------------
@@ -119,7 +146,7 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
     dtypes = [part.dtype if isinstance(part.dtype, str) else part.dtype.name
               for part in (x, y) if hasattr(part, "dtype")]
     x, y = [like(part, dtypes[0]) if dtypes else as_array(part) for part in (x, y)]
-    return tensor().switch(condition, x, y)
+    return tensor().switch(as_array(condition), x, y)
 
 
 @own("clip", "a | a_min a_max min max")
@@ -214,11 +241,65 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
 
 
 # ---- shape and order -------------------------------------------------------------------------------------------------
+def _order(name, order, known="CFAK"):
+    if order not in tuple(known):
+        raise ValueError(f"numpy.{name} of a symbolic variable: order must be one of {', '.join(map(repr, known))}, "
+                         f"got {order!r}")
+    return order
+
+
 def _in_c_order(name, order):
     """Whether elements are read in C order. Variables have no order in memory, so that "A" and "K" mean C."""
-    if order not in ("C", "F", "A", "K"):
-        raise ValueError(f"numpy.{name} of a symbolic variable: order must be 'C', 'F', 'A' or 'K', got {order!r}")
-    return order != "F"
+    return order is None or _order(name, order) != "F"
+
+
+@own("squeeze", "a | axis")
+def squeeze(a: Any, axis: int | None = None) -> Any:
+    """``numpy.squeeze``: lengths that are named must be 1 when the function runs; without an axis, if types say so."""
+    axes = [] if axis is None or not a.type.ndim and axis in (0, -1) else several_axes("squeeze", a, axis)
+    return tensor().squeeze(declare_ones(a, axes), None if axis is None else axes)
+
+
+@own("unique", "ar | return_index return_inverse return_counts axis equal_nan | sorted")
+def unique(ar: Any, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False,
+           axis: int | None = None, equal_nan: bool = True) -> Any:
+    """``numpy.unique``: its NaN are equal."""
+    ar = tensor().as_tensor_variable(as_array(ar))
+    if not equal_nan and ar.type.dtype not in discrete_dtypes:
+        raise TypeError(f"numpy.unique of a symbolic variable: NaN in {ar} are equal, equal_nan must be True")
+    axis = axis if axis is None else one_axis("unique", ar, axis)
+    return tensor().unique(ar, return_index, return_inverse, return_counts, axis)
+
+
+@own("intersect1d", "ar1 ar2 | assume_unique return_indices")
+def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False) -> Any:
+    """``numpy.intersect1d``, with the first positions in both."""
+    if not return_indices:
+        return tensor().intersect1d(ar1, ar2, assume_unique)
+    (first, left), (second, right) = [tensor().unique(part, return_index=True) for part in (ar1, ar2)]
+    common = tensor().isin(first, second)
+    return first[common], left[common], right[tensor().isin(second, first)]
+
+
+@own("bincount", "x | weights minlength")
+def bincount(x: Any, weights: Any = None, minlength: Any = 0) -> Any:
+    """``numpy.bincount``: sums of weights are float64."""
+    return tensor().bincount(x, weights if weights is None else _in_dtype(weights, "float64"), minlength)
+
+
+@own("unravel_index", "indices shape | order")
+def unravel_index(indices: Any, shape: Any, order: str = "C") -> Any:
+    """``numpy.unravel_index``."""
+    return tensor().unravel_index(as_array(indices), shape, _order("unravel_index", order, "CF"))
+
+
+@own("ravel_multi_index", "multi_index dims | mode order")
+def ravel_multi_index(multi_index: Any, dims: Any, mode: str = "raise", order: str = "C") -> Any:
+    """``numpy.ravel_multi_index``."""
+    if mode not in ("raise", "wrap", "clip"):
+        raise ValueError(f"numpy.ravel_multi_index of a symbolic variable: mode must be 'raise', 'wrap' or 'clip', got "
+                         f"{mode!r}")
+    return tensor().ravel_multi_index(multi_index, dims, mode, _order("ravel_multi_index", order, "CF"))
 
 
 @own("ravel", "a | order")
@@ -227,7 +308,7 @@ def ravel(a: Any, order: str = "C") -> Any:
     return tensor().flatten(a if _in_c_order("ravel", order) else a.T)
 
 
-@own("reshape", "a | shape order newshape")
+@own("reshape", "a | shape order newshape | copy")
 def reshape(a: Any, shape: Any = None, order: str = "C", newshape: Any = None) -> Any:
     """``numpy.reshape``, in C or Fortran order."""
     shape = newshape if shape is None else shape
@@ -239,19 +320,105 @@ def reshape(a: Any, shape: Any = None, order: str = "C", newshape: Any = None) -
     return tensor().reshape(a.T, shape).T
 
 
-@own("copy", "a | order")
+@own("copy", "a | order | subok")
 def copy(a: Any, order: str = "K") -> Any:
     """``numpy.copy``."""
     _in_c_order("copy", order)
     return tensor().tensor_copy(a)
 
 
-@own("concatenate", "arrays | axis dtype")
-def concatenate(arrays: Any, axis: int | None = 0, dtype: str | None = None) -> Any:
+def _parts(arrays, dtype, casting):
+    """Arrays that are to be joined, in the dtype of the result."""
+    arrays = [tensor().as_tensor_variable(as_array(part)) for part in arrays]
+    dtype = upcast(*[part.type.dtype for part in arrays]) if dtype is None and arrays else dtype
+    for part in arrays:
+        if not numpy.can_cast(part.type.dtype, dtype, casting):
+            raise TypeError(f"Cannot cast {part} from dtype {part.type.dtype} to {dtype} according to the rule "
+                            f"{casting!r}")
+    return [tensor().cast(part, dtype) for part in arrays]
+
+
+@own("concatenate", "arrays | axis dtype casting")
+def concatenate(arrays: Any, axis: int | None = 0, dtype: str | None = None, casting: str = "same_kind") -> Any:
     """``numpy.concatenate``: axis None joins what is flat."""
+    arrays = _parts(arrays, dtype, casting)
     if axis is None:
-        arrays, axis = [tensor().flatten(tensor().as_tensor_variable(part)) for part in arrays], 0
-    return _in_dtype(tensor().concatenate(arrays, axis=axis), dtype)
+        arrays, axis = [tensor().flatten(part) for part in arrays], 0
+    return tensor().concatenate(arrays, axis=axis)
+
+
+@own("stack", "arrays | axis dtype casting")
+def stack(arrays: Any, axis: int = 0, dtype: str | None = None, casting: str = "same_kind") -> Any:
+    """``numpy.stack``."""
+    return tensor().stack(_parts(arrays, dtype, casting), axis=axis)
+
+
+@own("vstack", "tup | dtype casting")
+def vstack(tup: Any, dtype: str | None = None, casting: str = "same_kind") -> Any:
+    """``numpy.vstack``."""
+    return tensor().vstack(_parts(tup, dtype, casting))
+
+
+@own("hstack", "tup | dtype casting")
+def hstack(tup: Any, dtype: str | None = None, casting: str = "same_kind") -> Any:
+    """``numpy.hstack``."""
+    return tensor().hstack(_parts(tup, dtype, casting))
+
+
+# ---- new arrays: of the shape of another one, or with NumPy's argument ``like`` --------------------------------------
+def _of_lengths(name):
+    def function(shape, dtype=None):
+        return getattr(tensor(), name)(shape, dtype=dtype or "float64")
+    function.__doc__ = f"``numpy.{name}``."
+    return own(name, "shape | dtype | order device")(function)
+
+
+def _shaped_like(name):
+    def function(a, dtype=None, shape=None):
+        a = tensor().as_tensor_variable(as_array(a))
+        if shape is None:
+            return getattr(tensor(), name)(a, dtype=dtype)
+        return getattr(tensor(), name.removesuffix("_like"))(shape, dtype=dtype or a.type.dtype)
+    function.__doc__ = f"``numpy.{name}``."
+    return own(name, f"{'prototype' if name == 'empty_like' else 'a'} | dtype shape | order subok device")(function)
+
+
+zeros, ones, empty = [_of_lengths(name) for name in ("zeros", "ones", "empty")]
+zeros_like, ones_like, empty_like = [_shaped_like(name) for name in ("zeros_like", "ones_like", "empty_like")]
+
+
+@own("full", "shape fill_value | dtype | order device")
+def full(shape: Any, fill_value: Any, dtype: str | None = None) -> Any:
+    """``numpy.full``."""
+    return tensor().full(shape, _in_dtype(fill_value, dtype))
+
+
+@own("full_like", "a fill_value | dtype shape | order subok device")
+def full_like(a: Any, fill_value: Any, dtype: str | None = None, shape: Any = None) -> Any:
+    """``numpy.full_like``."""
+    a = tensor().as_tensor_variable(as_array(a))
+    return full(a.shape if shape is None else shape, fill_value, dtype or a.type.dtype)
+
+
+@own("eye", "N | M k dtype | order device")
+def eye(N: Any, M: Any = None, k: Any = 0, dtype: str = "float64") -> Any:
+    """``numpy.eye``."""
+    return tensor().eye(N, M, k, dtype=dtype)
+
+
+@own("identity", "n | dtype")
+def identity(n: Any, dtype: str = "float64") -> Any:
+    """``numpy.identity``."""
+    return tensor().eye(n, dtype=dtype)
+
+
+@own("arange", "start_or_stop | stop step dtype | device")
+def arange(start_or_stop: Any, stop: Any = None, step: Any = 1, dtype: str | None = None) -> Any:
+    """``numpy.arange``."""
+    start, stop = (0, start_or_stop) if stop is None else (start_or_stop, stop)
+    if dtype is None:
+        dtype = "float64" if [part for part in (start, stop, step) if isinstance(part, float)] else "int64"
+    return tensor().arange(start, stop, step, dtype=dtype)
 
 
 @own("append", "arr values | axis")
@@ -288,6 +455,22 @@ def _kind(kind, stable):
     return kind or ("stable" if stable else "quicksort")
 
 
+def _quantile(name, most):
+    def function(a, q, axis=None, method="linear", keepdims=False, weights=None):
+        if weights is None:
+            return getattr(tensor(), name)(a, q, axis, method, keepdims)
+        if method != "inverted_cdf":
+            raise ValueError(f"numpy.{name}: only the method 'inverted_cdf' takes weights, not {method!r}")
+        from phintys.ops.compositions.weighted import weighted_quantile  # here: few programs need the compositions
+        shares = probabilities(name, a, q, most) / (1 if most == 1 else most)
+        return weighted_quantile(name, a, shares, axis, keepdims, weights)
+    function.__doc__ = f"``numpy.{name}``, with weights."
+    return own(name, "a q | axis method keepdims weights | overwrite_input")(function)
+
+
+quantile, percentile = _quantile("quantile", 1), _quantile("percentile", 100)
+
+
 # ---- products and numerical mathematics ------------------------------------------------------------------------------
 @own("dot", "a b")
 def dot(a: Any, b: Any) -> Any:
@@ -297,8 +480,9 @@ def dot(a: Any, b: Any) -> Any:
 
 @own("outer", "a b")
 def outer(a: Any, b: Any) -> Any:
-    """``numpy.outer``, of operands of any rank."""
-    return tensor().outer(as_array(a), as_array(b))
+    """``numpy.outer``, of operands of any rank: products, without a sum that would lose the sign of 0."""
+    a, b = [tensor().flatten(tensor().as_tensor_variable(as_array(part))) for part in (a, b)]
+    return a.dimshuffle(0, "x") * b.dimshuffle("x", 0)
 
 
 @own("inner", "a b")
@@ -323,6 +507,72 @@ def kron(a: Any, b: Any) -> Any:
 def gradient(f: Any, *varargs: Any, **options: Any) -> Any:
     """``numpy.gradient``: with distances, along some axes."""
     return tensor().gradient(f, *varargs, **options)
+
+
+@own("einsum", "*operands | optimize")
+def einsum(*operands: Any, optimize: Any = False) -> Any:
+    """``numpy.einsum``: labels are text, or lists of numbers behind each operand."""
+    if isinstance(operands[0], str):
+        return tensor().einsum(*operands, optimize=optimize)
+    texts = ["".join(["..." if label is Ellipsis else ascii_letters[label] for label in part])
+             for part in operands[1::2] + operands[-1:] * (len(operands) % 2)]
+    text = ",".join(texts[:len(operands) // 2]) + "->" * (len(operands) % 2) + "".join(texts[len(operands) // 2:])
+    return tensor().einsum(text, *operands[:len(operands) // 2 * 2:2], optimize=optimize)
+
+
+# ---- linear algebra --------------------------------------------------------------------------------------------------
+def _complex(a):
+    a = _in_float64(a)
+    return tensor().cast(a, {"float32": "complex64", "float64": "complex128"}.get(a.type.dtype, a.type.dtype))
+
+
+@own("linalg.eig", "a")
+def eig(a: Any) -> Any:
+    """``numpy.linalg.eig``, whose results are complex, as those of NumPy 2.5."""
+    return tensor().linalg.eig(_complex(a))
+
+
+@own("linalg.eigvals", "a")
+def eigvals(a: Any) -> Any:
+    """``numpy.linalg.eigvals``, whose results are complex, as those of NumPy 2.5."""
+    return tensor().linalg.eigvals(_complex(a))
+
+
+@own("linalg.svd", "a | full_matrices compute_uv hermitian")
+def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
+    """``numpy.linalg.svd``: of Hermitian matrices by their eigenvalues."""
+    if not hermitian:
+        return tensor().linalg.svd(a, full_matrices, compute_uv)
+    if not compute_uv:
+        return tensor().sort(abs(tensor().linalg.eigvalsh(a)))[..., ::-1]
+    values, vectors = tensor().linalg.eigh(a)
+    order = tensor().argsort(abs(values))[..., ::-1]
+    values = tensor().take_along_axis(values, order, -1)
+    vectors = tensor().take_along_axis(vectors, tensor().expand_dims(order, -2), -1)
+    signed = vectors * tensor().cast(tensor().expand_dims(tensor().sgn(values), -2), vectors.type.dtype)
+    return vectors, abs(values), tensor().conj(tensor().matrix_transpose(signed))
+
+
+@own("linalg.pinv", "a | rcond hermitian rtol")
+def pinv(a: Any, rcond: Any = None, hermitian: bool = False, rtol: Any = False) -> Any:
+    """``numpy.linalg.pinv``: singular values up to a share of the largest one count as 0, by default 1e-15.
+
+    ``rtol=None`` means the longer length times the precision.
+    """
+    if rcond is not None and rtol is not False:
+        raise ValueError("numpy.linalg.pinv: `rtol` and `rcond` can't be both set.")
+    a = _in_float64(a)
+    if rcond is None and rtol is False and not hermitian:
+        return tensor().linalg.pinv(a)
+    left, values, right = svd(a, full_matrices=False, hermitian=hermitian)
+    if rtol is None:
+        rtol = tensor().maximum(a.shape[-2], a.shape[-1]) * float(numpy.finfo(a.type.dtype).eps)
+    share = tensor().as_tensor_variable(rcond if rcond is not None else 1e-15 if rtol is False else rtol)
+    largest = tensor().max(values, -1, keepdims=True) * (tensor().expand_dims(share, -1) if share.type.ndim else share)
+    kept = values > tensor().cast(largest, values.type.dtype)
+    inverse = tensor().switch(kept, 1 / tensor().switch(kept, values, 1), 0)
+    back, forth = [tensor().conj(tensor().matrix_transpose(part)) for part in (right, left)]
+    return tensor().matmul(back * tensor().cast(tensor().expand_dims(inverse, -2), back.type.dtype), forth)
 
 
 @own("fft.rfft", "a | n axis norm")

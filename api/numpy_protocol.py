@@ -20,7 +20,10 @@ from phintys import numpy_names
 from phintys.graph.config import config
 from phintys.graph.variable import Variable
 from phintys.numpy_names import UFUNCS
-from phintys.numpy_namesakes import NAMESAKES, tensor
+from phintys.numpy_namesakes import NAMESAKES, as_array, tensor
+from phintys.ops.types.axes import one_axis
+from phintys.ops.types.constant import constant
+from phintys.ops.types.dtypes import reduced_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -86,20 +89,24 @@ def row_applied(name, arguments, options):
     """Apply the row called ``name`` to the arguments of NumPy's function."""
     target, signature = FUNCTIONS[name]
     choosing = numpy_names.CHOOSING.get(name, "").split()
-    positional, named = _bound(name, " ".join([signature, *choosing]), arguments, options)
+    positional, named = _bound(name, signature, choosing, arguments, options)
+    if named.get("dtype") is not None:
+        named["dtype"] = numpy.dtype(named["dtype"]).name
+    if named.get("axis") in (None, 0, -1) and name in numpy_names.AT_LEAST_VECTORS:
+        positional[0] = tensor().atleast_1d(as_array(positional[0]))
     if [option for option in choosing if named.get(option) is not None]:
         return import_module("phintys.ops.compositions.masked").reduced(name, *positional, **named)
     named = {option: value for option, value in named.items() if option not in choosing}
     return (attrgetter(target)(tensor()) if isinstance(target, str) else target)(*positional, **named)
 
 
-def _bound(name, signature, arguments, options):
+def _bound(name, signature, choosing, arguments, options):
     """Convert arguments of NumPy's function to positional and keyword arguments of the tensor namespace's."""
+    required, optional, ineffective = [part.split() for part in f"{signature}||".split("|")[:3]]
+    options = _without_effect(name, options, ineffective)
     if signature.startswith("*"):
-        return arguments, _checked_names(name, options, signature.partition("|")[2].split())
-    required, _, optional = signature.partition("|")
-    required, optional = required.split(), optional.split()
-    names = required + optional
+        return [*map(as_array, arguments)], _checked_names(name, options, optional)
+    names = required + optional + choosing
     if len(arguments) > len(names):
         raise TypeError(f"numpy.{name} of a symbolic variable takes {len(names)} arguments, {', '.join(names)}; "
                         f"{len(arguments)} were given")
@@ -108,7 +115,17 @@ def _bound(name, signature, arguments, options):
     missing = [part for part in required if part not in given]
     if missing:
         raise TypeError(f"numpy.{name} of a symbolic variable: missing {', '.join(missing)}")
-    return [given[part] for part in required], {part: given[part] for part in optional if part in given}
+    return [given[part] for part in required], {part: given[part] for part in names[len(required):] if part in given}
+
+
+def _without_effect(name, options, ineffective):
+    """The options but those that cannot make a difference for variables, if they have one of NumPy's values."""
+    for option in ineffective:
+        allowed = numpy_names.WITHOUT_EFFECT[option]
+        if option in options and options[option] not in allowed:
+            raise ValueError(f"numpy.{name} of a symbolic variable: {option} must be one of "
+                             f"{', '.join(map(repr, allowed))}, got {options[option]!r}")
+    return {option: value for option, value in options.items() if option not in ineffective}
 
 
 def _checked_names(name, options, names):
@@ -121,6 +138,7 @@ def _checked_names(name, options, names):
 
 
 # ---- ufuncs that are not in the table of scalar ops, or are called in an uncommon way -------------------------------
+ACCUMULATED = {"add": "cumsum", "multiply": "cumprod"}
 REDUCTIONS = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logical_and": "all",
               "logical_or": "any"}
 
@@ -141,8 +159,56 @@ def call_ufunc(ufunc: Any, method: Any, inputs: Sequence[Variable], options: Any
             given["axis"] = inputs[1]
         return row_applied(REDUCTIONS[name], inputs[:1], given)
     function = known.get(name) or (getattr(tensor(), name) if name in UFUNCS else None)
-    named = {option: options[option] for option in UFUNCS.get(name, ()) if option in options}
-    if function is None or method != "__call__" or set(options) - {"dtype", *named}:
+    named = {option: options.pop(option) for option in UFUNCS.get(name, ()) if option in options}
+    if method == "outer" and function is not None:
+        x, y = map(tensor().as_tensor_variable, map(as_array, inputs))
+        inputs = x.dimshuffle(*range(x.ndim), *["x"] * y.ndim), y
+    elif method == "accumulate" and function is not None:
+        return _accumulated(ufunc, function, *inputs, **options)
+    elif function is None or method != "__call__":
         return NotImplemented
-    result = function(*inputs, **named)
-    return result if options.get("dtype") is None else tensor().cast(result, options["dtype"])
+    if config.theano_rules and not options:
+        return function(*inputs, **named)
+    return _in_dtypes_of_numpy(ufunc, function, inputs, named, **_checked_names(
+        name, _without_effect(name, options, ("order", "subok")), ("dtype", "casting")))
+
+
+def _in_dtypes_of_numpy(ufunc, function, inputs, named, dtype=None, casting="same_kind"):
+    """A ufunc of operands in the dtypes in which NumPy computes it: Python's numbers have those of the others."""
+    if dtype is None and casting == "same_kind" and all([hasattr(operand, "dtype") for operand in inputs]):
+        return function(*inputs, **named)
+    inputs = [operand if isinstance(operand, (int, float, complex)) else tensor().as_tensor_variable(
+        numpy.asarray(operand) if isinstance(operand, (list, tuple)) and not has_variables(operand) else operand)
+        for operand in inputs]
+    kinds = [numpy.dtype(operand.dtype if hasattr(operand, "dtype") else bool) if isinstance(operand, bool) or hasattr(
+        operand, "dtype") else type(operand) for operand in inputs]
+    wanted = {} if dtype is None else {"signature": (None,) * ufunc.nin + (numpy.dtype(dtype),) * ufunc.nout}
+    dtypes = [kind.name for kind in ufunc.resolve_dtypes((*kinds, *[None] * ufunc.nout), casting=casting, **wanted)]
+    results = function(*[tensor().cast(operand, dtype) if hasattr(operand, "dtype") else constant(operand, dtype=dtype)
+                         for operand, dtype in zip(inputs, dtypes)], **named)
+    if ufunc.nout == 1:
+        return tensor().cast(results, dtypes[-1])
+    return [tensor().cast(result, dtype) for result, dtype in zip(results, dtypes[ufunc.nin:])]
+
+
+def has_variables(things):
+    """Whether a nested list has variables."""
+    return any([has_variables(thing) if isinstance(thing, (list, tuple)) else isinstance(thing, Variable)
+                for thing in things])
+
+
+def _accumulated(ufunc, function, x, axis=0, dtype=None, out=None):
+    """``numpy.add.accumulate`` and the like, of any ufunc of two operands whose result has their dtype."""
+    if ufunc.__name__ in ACCUMULATED:
+        if dtype is None and x.type.dtype != "bool":           # as cumsum, but small integers stay small
+            dtype = reduced_dtype(x.type.dtype)
+        return row_applied(ACCUMULATED[ufunc.__name__], (x,), {"axis": axis, "dtype": dtype})
+    x = x if dtype is None else tensor().cast(x, numpy.dtype(dtype).name)
+    kind = numpy.dtype(x.type.dtype)
+    if ufunc.resolve_dtypes((kind, kind, None))[2] != kind:
+        return NotImplemented
+    from phintys.scan_module import scan  # here: few programs have such loops
+    x = tensor().moveaxis(x, one_axis(f"numpy.{ufunc.__name__}.accumulate", x, axis), 0)
+    following = scan(lambda row, found: tensor().cast(function(found, row), x.type.dtype), sequences=x[1:],
+                     outputs_info=x[0])[0]
+    return tensor().moveaxis(tensor().concatenate([x[:1], following], axis=0), 0, axis)

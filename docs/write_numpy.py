@@ -30,8 +30,8 @@ NOT_HERE = {
         """array asanyarray asarray asarray_chkfinite ascontiguousarray asfortranarray asmatrix bmat from_dlpack
         frombuffer fromfunction fromiter require""",
     "take numbers only, which NumPy does not pass on; `T` has most of them under the same names":
-        """arange bartlett blackman hamming hanning kaiser diag_indices tril_indices triu_indices tri eye zeros ones
-        empty full identity indices empty_like mask_indices fft.fftfreq fft.rfftfreq""",
+        """bartlett blackman hamming hanning kaiser diag_indices tril_indices triu_indices tri indices mask_indices
+        fft.fftfreq fft.rfftfreq""",
     "ask about dtypes, or about memory; a variable has `x.dtype`, `x.type`":
         """can_cast common_type isdtype isfortran isscalar issubdtype iterable may_share_memory min_scalar_type
         mintypecode promote_types result_type shares_memory nested_iters broadcast_shapes real_if_close""",
@@ -53,9 +53,17 @@ Written by `docs/write_numpy.py` for NumPy {".".join(numpy.__version__.split("."
 Each function in the first sections builds a graph when it is called with a symbolic variable, and gives the values,
 dtypes and shapes that NumPy gives for arrays; `tests/api/test_numpy_arguments.py` compares them. The same functions are
 in `phintys.tensor`, some with Theano's rules instead (see *T has* below). An argument that is not taken raises a
-`TypeError` that names it; none is ignored. `out=` is never taken, because a variable cannot be written to.
+`TypeError` that names it; none is ignored silently: those that can make no difference to a variable, such as `subok`,
+`order`, `device` and `overwrite_input`, must have one of NumPy's values. Functions that make arrays from numbers
+(`zeros`, `arange`, `eye` ...) build a graph with `like=x`. `out=` is never taken, because a variable cannot be written
+to.
 Elementwise functions of small integers give float32 where NumPy gives float16, as Theano's do.
 """
+
+
+ELEMENTWISE_ARGUMENTS = """\
+Of their arguments only `dtype` and `casting` are taken; Python's numbers have the dtype that NumPy gives them. Their
+methods `outer`, `accumulate` and, of the common ones, `reduce` are functions of variables, too."""
 
 
 def public_functions(namespace, prefix=""):
@@ -97,7 +105,7 @@ def rows():
                 taken = signature.replace("|", " ").split() + CHOOSING.get(known, "").split()
                 variadic = signature.startswith("*")
                 missing = [argument for argument in arguments_of(function)
-                           if argument not in taken and not (variadic and argument not in ("out", "where", "like"))]
+                           if argument not in (*taken, "like") and not (variadic and argument not in ("out", "where"))]
                 yield name, target if isinstance(target, str) else "", missing
 
 
@@ -125,7 +133,7 @@ def page():
     whole = [name for name, kind, missing in found if kind != "elementwise" and not missing]
     parts = [row for row in found if row[1] != "elementwise" and row[2]]
     own = [name for name, kind, _ in found if kind != "elementwise" and not same_in_tensor(kind, name)]
-    lines = [HEAD, "## Elementwise\n", wrapped(elementwise), "", "Of their arguments only `dtype` is taken.", "",
+    lines = [HEAD, "## Elementwise\n", wrapped(elementwise), "", ELEMENTWISE_ARGUMENTS, "",
              "## With all of their arguments\n", wrapped(whole), "", "## With some of their arguments\n",
              "| NumPy | not taken |", "|---|---|"]
     lines += [f"| `{name}` | {', '.join(f'`{argument}`' for argument in missing)} |" for name, _, missing in parts]

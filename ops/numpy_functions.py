@@ -3,6 +3,8 @@
 Each has the results of NumPy's function for the parameters that it implements. They are in the tensor namespace, and
 NumPy's own functions dispatch to them when they are called with symbolic arguments (``api/numpy_protocol.py``).
 """
+from functools import reduce
+
 from phintys.ops.elementwise import elementwise_functions as elementwise
 from phintys.ops.elementwise.scalar_op import upgrade_to_float_no_complex
 from phintys.ops.indexing.getitem import getitem
@@ -15,7 +17,8 @@ from phintys.ops.reduction.reduction import sum as sum_over
 from phintys.ops.shape.dimshuffle import dimshuffle
 from phintys.ops.shape.join import concatenate
 from phintys.ops.shape.reshape import flatten
-from phintys.ops.types.axes import several_axes
+from phintys.ops.shape.shape import shape_i
+from phintys.ops.types.axes import one_axis, several_axes
 from phintys.ops.types.constant import as_tensor_variable, constant
 from phintys.ops.types.dtypes import discrete_dtypes, upcast
 
@@ -226,7 +229,8 @@ def average(a, axis=None, weights=None, returned=False, keepdims=False):
         return (found, whole) if returned else found
     weights = as_tensor_variable(weights)
     if weights.type.ndim == 1 and a.type.ndim > 1 and isinstance(axis, int):
-        pattern = [0 if number == axis % a.type.ndim else "x" for number in range(a.type.ndim)]
+        axis = one_axis("average", a, axis)
+        pattern = [0 if number == axis else "x" for number in range(a.type.ndim)]
         weights = dimshuffle(weights, *pattern)
     # Weights of small integers multiply as floats.
     dtype = upcast(a.type.dtype, weights.type.dtype, *["float64"] * (a.type.dtype in discrete_dtypes))
@@ -237,7 +241,7 @@ def average(a, axis=None, weights=None, returned=False, keepdims=False):
 
 
 def size(a, axis=None):
-    """The symbolic number of elements, or the length of a dimension.
+    """The symbolic number of elements, or the length of a dimension, or the product of several.
 
     Examples
     --------
@@ -245,7 +249,10 @@ def size(a, axis=None):
     array(6)
     """
     a = as_tensor_variable(a)
-    return a.size if axis is None else a.shape[axis]
+    if axis is None:
+        return a.size
+    lengths = [shape_i(a, number) for number in several_axes("size", a, axis)]
+    return reduce(elementwise.mul, lengths, constant(1, dtype="int64")) if len(lengths) != 1 else lengths[0]
 
 
 def ndim(a):
@@ -290,8 +297,7 @@ def norm(x, ord=None, axis=None, keepdims=False):
         return elementwise.cast(norm(elementwise.cast(x, "float32"), ord, axis, keepdims), "float16")
     if axis is None and ord is None:
         return _vector_norm(x, 2, tuple(range(x.type.ndim)), keepdims)
-    axes = tuple(range(x.type.ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
-    axes = tuple([number % x.type.ndim for number in axes])
+    axes = several_axes("norm", x, axis)
     if len(axes) == 1:
         return _vector_norm(x, 2 if ord is None else ord, axes, keepdims)
     if len(axes) != 2:

@@ -177,7 +177,8 @@ class TensorOperators:
     def __array_ufunc__(self, ufunc, method, *inputs, **options):
         """Called by NumPy's ufuncs on tensor variables; makes a node."""
         function = UFUNCS.get(ufunc.__name__)
-        if function is None or method != "__call__" or options or config.theano_rules:      # of arrays of variables
+        if function is None or method != "__call__" or options or config.theano_rules or not all(
+                [hasattr(operand, "dtype") for operand in inputs]):          # arrays of variables, and Python's numbers
             return hooks.numpy_protocol().call_ufunc(ufunc, method, inputs, options, UFUNCS)
         return function(*inputs)
 
@@ -352,6 +353,9 @@ class TensorOperators:
         return iter([self[position] for position in range(length)])
 
     def __len__(self):
+        """The length, if it is known, as that of ``x.shape`` is."""
+        if self.type.ndim and self.type.shape[0] is not None:
+            return self.type.shape[0]
         raise TypeError(f"object of type {type(self).__name__!r} has no len(): lengths are known only when the program "
                         "runs. Use x.shape[0].")
 

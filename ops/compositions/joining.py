@@ -1,5 +1,6 @@
 """Other ways to join, divide, turn, lengthen and shorten tensors: ``block``, ``insert``, ``rot90``, ``dsplit`` ..."""
 import numpy
+from numpy.exceptions import AxisError
 
 from phintys.ops.compositions.parts import part, positions, tensors
 from phintys.ops.creation.allocation import alloc, arange, as_lengths
@@ -13,6 +14,7 @@ from phintys.ops.indexing.take import take
 from phintys.ops.linalg.diagonal import diag
 from phintys.ops.numpy_functions import flip
 from phintys.ops.rearranging.rearranging import atleast_1d, atleast_3d
+from phintys.ops.reduction import reduction
 from phintys.ops.reduction.reduction import all as all_true
 from phintys.ops.shape.dimshuffle import dimshuffle, swapaxes, transpose
 from phintys.ops.shape.join import concatenate
@@ -20,7 +22,7 @@ from phintys.ops.shape.reshape import flatten, reshape
 from phintys.ops.shape.shape import shape, shape_i
 from phintys.ops.shape.split import Split
 from phintys.ops.sorting.sorting import argsort
-from phintys.ops.types.axes import one_axis
+from phintys.ops.types.axes import one_axis, several_axes
 from phintys.ops.types.constant import as_tensor_variable
 from phintys.ops.types.dtypes import integer_dtypes, upcast
 
@@ -277,7 +279,7 @@ def rollaxis(a, axis, start=0):
     a = as_tensor_variable(a)
     axis, rank = one_axis("rollaxis", a, axis), a.type.ndim
     if not -rank <= start <= rank:
-        raise ValueError(f"rollaxis: start {start} is out of bounds for {rank} dimensions")
+        raise AxisError(f"rollaxis: start {start} is out of bounds for {rank} dimensions")
     start = start + rank if start < 0 else start
     order = [number for number in range(rank) if number != axis]
     order.insert(start - (axis < start), axis)
@@ -444,13 +446,13 @@ def resize(a, new_shape):
     return reshape(take(repeated, arange(size) % elementwise.maximum(count, 1), axis=0), lengths, ndim=len(lengths))
 
 
-def trim_zeros(filt, trim="fb"):
-    """A vector without the zeros at its front ("f") and back ("b").
+def trim_zeros(filt, trim="fb", axis=None):
+    """A tensor without the slices of zeros at its front ("f") and back ("b"), along the given axes or all.
 
     Raises
     ------
     ValueError
-        If it is not a vector, or ``trim`` has other letters.
+        For an axis that does not exist, or if ``trim`` has other letters.
 
     Examples
     --------
@@ -458,15 +460,18 @@ def trim_zeros(filt, trim="fb"):
     array([1, 0, 2])
     """
     filt = as_tensor_variable(filt)
-    if filt.type.ndim != 1 or set(trim.lower()) - set("fb"):
-        raise ValueError(f"trim_zeros: a vector and letters of 'fb' are needed, got {filt.type} and {trim!r}")
-    length = shape_i(filt, 0)
-    where, = nonzero(filt)
-    nothing = elementwise.eq(shape_i(where, 0), 0)
-    ends = concatenate([where, [length]])                       # where there are only zeros, all are trimmed
-    first = ends[0] if "f" in trim.lower() else 0
-    last = elementwise.switch(nothing, 0, concatenate([[0], where])[-1] + 1)
-    return filt[first:last if "b" in trim.lower() else length]
+    if set(trim.lower()) - set("fb"):
+        raise ValueError(f"trim_zeros: trim must have only letters of 'fb', got {trim!r}")
+    slices, rank = [slice(None)] * filt.type.ndim, filt.type.ndim
+    for number in several_axes("trim_zeros", filt, axis):
+        length = shape_i(filt, number)
+        where, = nonzero(reduction.any(filt, axis=[other for other in range(rank) if other != number]))
+        nothing = elementwise.eq(shape_i(where, 0), 0)
+        ends = concatenate([where, [length]])                   # where there are only zeros, all are trimmed
+        first = ends[0] if "f" in trim.lower() else 0
+        last = elementwise.switch(nothing, 0, concatenate([[0], where])[-1] + 1)
+        slices[number] = slice(first, last if "b" in trim.lower() else length)
+    return filt[tuple(slices)]
 
 
 def diagflat(v, k=0):

@@ -34,7 +34,7 @@ def mask_for(name, a, where):
     """``where`` as a mask that broadcasts to ``a`` but not beyond it; None if it chooses everything."""
     if where is True:
         return None
-    where = as_tensor_variable(where)
+    where = as_tensor_variable(numpy.asarray(where) if isinstance(where, bool) else where)
     where = where if where.type.dtype == "bool" else elementwise.neq(where, 0)
     longer = [mine and not other for mine, other in zip(a.type.broadcastable[::-1], where.type.broadcastable[::-1])]
     if where.type.ndim > a.type.ndim or any(longer):
@@ -98,6 +98,8 @@ def total(name, a, *, where=True, initial=None, axis=None, keepdims=False, dtype
     options = {"axis": axis, "keepdims": keepdims}
     if name == "mean":
         return _mean(a, where, options)
+    if name in ("nanmax", "nanmin") and initial is not None:        # NaN are not chosen
+        name, where = WITHOUT_NAN[name], ~elementwise.isnan(a) if where is None else where & ~elementwise.isnan(a)
     if name in EXTREMA:
         return _extremum(name, a, where, initial, options)
     function, neutral, join = NEUTRAL[name]
@@ -107,7 +109,7 @@ def total(name, a, *, where=True, initial=None, axis=None, keepdims=False, dtype
 
 def _first(initial, dtype):
     """``initial`` in the dtype of the result."""
-    return as_dtype(as_tensor_variable(initial), dtype)
+    return as_dtype(as_tensor_variable(numpy.asarray(initial) if isinstance(initial, bool) else initial), dtype)
 
 
 def _extremum(name, a, where, initial, options):

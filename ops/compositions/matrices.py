@@ -3,8 +3,8 @@ from phintys.ops.compositions.parts import tensors
 from phintys.ops.compositions.vectors import cross as any_cross
 from phintys.ops.elementwise.scalar import as_dtype
 from phintys.ops.linalg.diagonal import diagonal as any_diagonal
-from phintys.ops.linalg.diagonal import trace as any_trace
-from phintys.ops.products.products import outer as any_outer
+from phintys.ops.reduction import reduction
+from phintys.ops.shape.dimshuffle import dimshuffle
 from phintys.ops.types.constant import as_tensor_variable
 
 
@@ -28,7 +28,7 @@ def trace(x, *, offset=0, dtype=None):
     array(5)
     """
     x = as_tensor_variable(x)
-    return any_trace(x if dtype is None else as_dtype(x, str(dtype)), offset, x.type.ndim - 2, x.type.ndim - 1)
+    return reduction.sum(diagonal(x if dtype is None else as_dtype(x, dtype), offset=offset), axis=-1, dtype=dtype)
 
 
 def outer(x1, x2):
@@ -44,7 +44,7 @@ def outer(x1, x2):
     if x1.type.ndim != 1 or x2.type.ndim != 1:
         raise ValueError(f"outer: Input arrays must be one-dimensional, but they are {x1.type.ndim} and "
                          f"{x2.type.ndim}-dimensional")
-    return any_outer(x1, x2)
+    return dimshuffle(x1, 0, "x") * dimshuffle(x2, "x", 0)
 
 
 def cross(x1, x2, *, axis=-1):

@@ -45,7 +45,8 @@ def nansum(a, axis=None, dtype=None, keepdims=False):
     >>> T.nansum(T.as_tensor([1.0, numpy.nan, 3.0])).eval()
     array(4.)
     """
-    return reduction.sum(_filled(as_tensor_variable(a), 0), axis=axis, dtype=dtype, keepdims=keepdims)
+    a = _filled(as_tensor_variable(a), 0)
+    return reduction.sum(a if dtype is None else as_dtype(a, dtype), axis=axis, dtype=dtype, keepdims=keepdims)
 
 
 def nanprod(a, axis=None, dtype=None, keepdims=False):
@@ -56,7 +57,8 @@ def nanprod(a, axis=None, dtype=None, keepdims=False):
     >>> T.nanprod(T.as_tensor([2.0, numpy.nan, 3.0])).eval()
     array(6.)
     """
-    return prod(_filled(as_tensor_variable(a), 1), axis=axis, dtype=dtype, keepdims=keepdims)
+    a = _filled(as_tensor_variable(a), 1)
+    return prod(a if dtype is None else as_dtype(a, dtype), axis=axis, dtype=dtype, keepdims=keepdims)
 
 
 def nancumsum(a, axis=None):
@@ -223,7 +225,7 @@ def _quantile(name, a, q, axis, method, keepdims):
     if x.type.dtype in discrete_dtypes:
         return partitioning.quantile_by_method(name, x, q, axis, keepdims, method)
     x = partitioning.as_float(name, x)
-    dtype = upcast(x.type.dtype, q.type.dtype)
+    plain, dtype = x.type.dtype, upcast(x.type.dtype, q.type.dtype)
     x = as_dtype(x, "float32") if dtype == "float16" else as_dtype(x, dtype)
     if method not in partitioning.METHODS:
         raise ValueError(f"{name}: {method!r} is not a valid method; use one of {', '.join(partitioning.METHODS)}")
@@ -241,6 +243,7 @@ def _quantile(name, a, q, axis, method, keepdims):
     share, count = share[..., 0], count[..., 0]
     found = low if method in partitioning.ROUNDED else partitioning.interpolated((low, high), share, x.type.dtype)
     found = elementwise.switch(elementwise.eq(count, 0), constant(numpy.nan, dtype=x.type.dtype), found)
+    dtype = plain if method in partitioning.ROUNDED else dtype
     return partitioning.restored(as_dtype(found, dtype), axes, rank, keepdims, probabilities)
 
 

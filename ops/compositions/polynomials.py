@@ -12,12 +12,14 @@ from phintys.ops.elementwise import elementwise_functions as elementwise
 from phintys.ops.elementwise import scalar
 from phintys.ops.elementwise.scalar import as_dtype
 from phintys.ops.indexing.nonzero import nonzero
+from phintys.ops.products.products import dot
 from phintys.ops.rearranging.rearranging import atleast_1d
 from phintys.ops.reduction import reduction
-from phintys.ops.shape.dimshuffle import dimshuffle
+from phintys.ops.shape.dimshuffle import dimshuffle, transpose
 from phintys.ops.shape.join import concatenate
 from phintys.ops.shape.reshape import flatten
 from phintys.ops.shape.shape import shape_i
+from phintys.ops.types.axes import one_axis
 from phintys.ops.types.constant import as_tensor_variable, constant
 from phintys.ops.types.dtypes import complex_dtypes, discrete_dtypes, upcast
 
@@ -153,7 +155,7 @@ def poly(seq_of_zeros):
     return found
 
 
-def polyfit(x, y, deg, rcond=None, w=None):
+def polyfit(x, y, deg, rcond=None, full=False, w=None, cov=False):
     """The coefficients of the polynomial of degree ``deg`` with the least squares of errors; the highest power first.
 
     Parameters
@@ -164,8 +166,12 @@ def polyfit(x, y, deg, rcond=None, w=None):
     rcond : float, optional
         The share of the largest singular value below which others count as 0; by default the number of points times
         the precision.
+    full : bool
+        Whether to return the sums of squares, the rank, the singular values and ``rcond`` as well.
     w : vector, optional
         Weights of the errors, before they are squared.
+    cov : {False, True, "unscaled"}
+        Whether to return the covariance of the coefficients as well; "unscaled" takes the weights for exact.
 
     Raises
     ------
@@ -177,6 +183,7 @@ def polyfit(x, y, deg, rcond=None, w=None):
     >>> T.polyfit(T.as_tensor([0.0, 1.0, 2.0]), T.as_tensor([1.0, 3.0, 5.0]), 1).eval().round(6)
     array([2., 1.])
     """
+    from phintys.ops.factorizations.inverse import matrix_inverse
     from phintys.ops.factorizations.least_squares import least_squares
     x, y = [as_dtype(part, upcast(part.type.dtype, "float64")) for part in tensors((x, y))]
     if not isinstance(deg, (int, numpy.integer)):
@@ -192,8 +199,18 @@ def polyfit(x, y, deg, rcond=None, w=None):
         y = y * (w if y.type.ndim == 1 else dimshuffle(w, 0, "x"))
     size = elementwise.sqrt(reduction.sum(elementwise.sqr(powers), axis=0))
     rcond = as_dtype(shape_i(x, 0), "float64") * 2.0 ** -52 if rcond is None else rcond
-    found = least_squares(powers / size, y, rcond)[0]
-    return found / (size if y.type.ndim == 1 else dimshuffle(size, 0, "x"))
+    found, residuals, rank, values = least_squares(powers / size, y, rcond)
+    found = found / (size if y.type.ndim == 1 else dimshuffle(size, 0, "x"))
+    if full:
+        return found, residuals, rank, values, rcond
+    if not cov:
+        return found
+    spread = matrix_inverse(dot(transpose(powers), powers))
+    spread = spread if y.type.ndim == 1 else dimshuffle(spread, 0, 1, "x")
+    if cov == "unscaled":
+        return found, spread
+    factor = residuals / as_dtype(shape_i(x, 0) - (deg + 1), "float64")
+    return found, spread * (factor[0] if y.type.ndim == 1 else factor)
 
 
 # ---- evenly spaced exponents -----------------------------------------------------------------------------------------
@@ -228,10 +245,11 @@ def geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0):
     found = elementwise.exp(linspace(0, elementwise.log(stop / start), num, endpoint=endpoint, axis=axis))
     start, stop = [_widened(x, axis) if x.type.ndim else x for x in (start, stop)]
     found = start * found
-    if endpoint and isinstance(num, int) and num > 1:           # the last one is `stop` itself, without an error
-        rank = found.type.ndim
-        last = elementwise.eq(beside(arange(num), axis % rank, rank), num - 1)
-        found = elementwise.switch(last, stop, found)
+    rank, num = found.type.ndim, as_tensor_variable(num)
+    numbers = beside(arange(num), one_axis("geomspace", found, axis), rank)
+    found = elementwise.switch(elementwise.eq(numbers, 0), start, found)
+    if endpoint:
+        found = elementwise.switch(elementwise.eq(numbers, num - 1) & (num > 1), stop, found)
     return found if dtype is None else as_dtype(found, str(dtype))
 
 

@@ -2,6 +2,7 @@
 from phintys.ops.creation.allocation import alloc
 from phintys.ops.cumulative.cumulative import cumprod, cumsum
 from phintys.ops.elementwise.scalar import as_dtype
+from phintys.ops.rearranging.rearranging import atleast_1d
 from phintys.ops.shape.join import concatenate
 from phintys.ops.shape.shape import shape_i
 from phintys.ops.sorting.sets import unique
@@ -24,9 +25,10 @@ def astype(x, dtype, /, *, copy=True):
 def _cumulative(name, function, neutral, x, axis, dtype, include_initial):
     x = as_tensor_variable(x)
     if axis is None:
-        if x.type.ndim != 1:
+        if x.type.ndim > 1:
             raise ValueError(f"{name}: For arrays which have more than one dimension ``axis`` argument is required.")
         axis = 0
+    x = atleast_1d(x)
     axis = one_axis(name, x, axis)
     found = function(as_dtype(x, str(dtype or reduced_dtype(x.type.dtype))), axis)
     if not include_initial:

@@ -3,6 +3,7 @@ from phintys.graph.config import config
 from phintys.ops.creation.allocation import arange
 from phintys.ops.elementwise import elementwise_functions as elementwise
 from phintys.ops.shape.dimshuffle import dimshuffle
+from phintys.ops.types.axes import one_axis
 from phintys.ops.types.constant import as_tensor_variable
 from phintys.ops.types.dtypes import float_dtypes, integer_dtypes, upcast
 
@@ -53,9 +54,10 @@ def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis
     found = start + elementwise.cast(numbers, real) * (distance / gaps)
     if endpoint:                                    # the last sample is `stop` exactly, without a rounding error
         found = elementwise.switch(elementwise.and_(elementwise.eq(numbers, num - 1), num > 1), stop, found)
-    if axis % (rank + 1):
+    axis = one_axis("linspace", found, axis)
+    if axis:
         order = list(range(1, rank + 1))
-        order.insert(axis % (rank + 1), 0)
+        order.insert(axis, 0)
         found = dimshuffle(found, *order)
     if dtype is not None:
         found = elementwise.cast(elementwise.floor(found) if str(dtype) in integer_dtypes else found, dtype)

@@ -21,6 +21,7 @@ from phintys.ops.linalg.triangle import tril, triu
 from phintys.ops.shape.dimshuffle import dimshuffle, shape_padleft
 from phintys.ops.shape.reshape import flatten, reshape
 from phintys.ops.shape.shape import shape_i
+from phintys.ops.types.axes import several_axes
 from phintys.ops.types.constant import as_tensor_variable
 from phintys.ops.types.dtypes import upcast
 
@@ -177,7 +178,7 @@ def tensorsolve(a, b, axes=None):
     """
     a, b = as_tensor_variable(a), as_tensor_variable(b)
     if axes is not None:
-        last = [axis % a.type.ndim for axis in axes]
+        last = several_axes("tensorsolve", a, axes)
         a = dimshuffle(a, *[axis for axis in range(a.type.ndim) if axis not in last], *last)
     lengths = [shape_i(a, axis) for axis in range(b.type.ndim, a.type.ndim)]
     solution = solve(reshape(a, [_product([shape_i(b, axis) for axis in range(b.type.ndim)]), _product(lengths)],
@@ -359,6 +360,7 @@ def hermitian_eigenvalues(a, UPLO="L"):
     >>> T.linalg.eigvalsh(T.as_tensor([[2.0, 1.0], [1.0, 2.0]])).eval().round(6)
     array([1., 3.])
     """
+    UPLO = UPLO.upper()
     if UPLO not in ("L", "U"):
         raise ValueError(f"UPLO argument must be 'L' or 'U', got {UPLO!r}")
     return Eigvalsh(UPLO == "L")(a)

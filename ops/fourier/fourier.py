@@ -3,6 +3,7 @@
 If the axis is known, Fourier makes a `FourierTransform`. The others make graphs of this op.
 """
 import numpy
+from numpy.exceptions import AxisError
 
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
@@ -87,7 +88,7 @@ class Fourier(Op):
     def perform(self, node, inputs, output_storage):
         a, n, axis = inputs
         if not 0 <= axis < a.ndim:
-            raise ValueError(f"Fourier: axis {axis} is out of bounds for {a.ndim} dimensions")
+            raise AxisError(f"Fourier: axis {axis} is out of bounds for {a.ndim} dimensions")
         output_storage[0][0] = numpy.fft.fft(a, int(n), int(axis)).astype("complex128", copy=False)
 
     def infer_shape(self, node, input_shapes):

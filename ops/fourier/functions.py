@@ -9,7 +9,7 @@ from phintys.ops.fourier.transform import COMPLEX_OF, FourierTransform, is_compl
 from phintys.ops.rearranging.rearranging import roll
 from phintys.ops.shape.join import concatenate
 from phintys.ops.shape.shape import shape_i
-from phintys.ops.types.axes import one_axis, several_axes
+from phintys.ops.types.axes import one_axis
 from phintys.ops.types.constant import as_tensor_variable, constant
 from phintys.ops.types.dtypes import discrete_dtypes
 
@@ -426,7 +426,8 @@ def rfftfreq(n, d=1.0):
 
 def _shifted(name, x, axes, backward):
     x = as_tensor_variable(x)
-    for axis in several_axes(name, x, axes):
+    for axis in range(x.type.ndim) if axes is None else axes if isinstance(axes, (tuple, list)) else (axes,):
+        axis = one_axis(name, x, axis)
         half = shape_i(x, axis) // 2
         x = roll(x, -half if backward else half, axis=axis)
     return x

@@ -10,6 +10,7 @@ The four kinds are each other's gradients. With w = exp(-2 pi i / n), for j, k =
 The input is padded with zeros or cut to the length n, or n // 2 + 1 for the hermitian kind.
 """
 import numpy
+from numpy.exceptions import AxisError
 
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
@@ -68,7 +69,7 @@ class FourierTransform(Op):
             raise TypeError(f"FourierTransform: the kind {self.kind!r} takes {' or '.join(takes)}, got {x} of type "
                             f"{x.type}")
         if not 0 <= self.axis < x.type.ndim:
-            raise ValueError(f"FourierTransform: axis {self.axis} is out of bounds for {x.type.ndim} dimensions")
+            raise AxisError(f"FourierTransform: axis {self.axis} is out of bounds for {x.type.ndim} dimensions")
         if length.type.ndim or length.type.dtype not in discrete_dtypes:
             raise TypeError(f"FourierTransform: the length must be a 0-d integer, got {length} of type {length.type}")
         real = x.type.dtype if self.kind == "real" else REAL_OF[x.type.dtype]

@@ -2,6 +2,8 @@
 
 A diagonal with ``offset`` k consists of the elements ``x[i, i + k]``. Other dimensions are kept and come first.
 """
+from numpy.exceptions import AxisError
+
 from phintys.graph.apply import Apply
 from phintys.graph.config import config
 from phintys.graph.op import InPlaceOp, Op
@@ -15,6 +17,7 @@ from phintys.ops.linalg.diagonal_kernel import AllocDiagKernel, ExtractDiagKerne
 from phintys.ops.reduction.careduce import Sum
 from phintys.ops.shape.dimshuffle import dimshuffle
 from phintys.ops.shape.shape import shape_i
+from phintys.ops.types.axes import one_axis
 from phintys.ops.types.constant import as_tensor_variable, constant
 from phintys.ops.types.dtypes import discrete_dtypes, integer_dtypes, upcast
 from phintys.ops.types.tensor_type import TensorType
@@ -42,8 +45,8 @@ class Diagonal(Op):
         if rank < 2:
             raise ValueError(f"{type(self).__name__} needs an input with 2 or more dimensions, {x} has {rank}")
         if max(self.axis1, self.axis2) >= rank:
-            raise ValueError(f"{type(self).__name__}: axes {self.axis1} and {self.axis2} are out of bounds for {rank} "
-                             "dimensions")
+            raise AxisError(f"{type(self).__name__}: axes {self.axis1} and {self.axis2} are out of bounds for {rank} "
+                            "dimensions")
 
     def _without_matrix(self, per_dimension):
         """The items for the dimensions other than those of the matrices."""
@@ -227,7 +230,8 @@ def diagonal(a, offset=0, axis1=0, axis2=1):
     array([1, 4])
     """
     a = as_tensor_variable(a)
-    axis1, axis2 = [axis + a.type.ndim if axis < 0 else axis for axis in (axis1, axis2)]
+    if a.type.ndim > 1:
+        axis1, axis2 = [one_axis("diagonal", a, axis) for axis in (axis1, axis2)]
     return ExtractDiag(offset, axis1, axis2)(a)
 
 

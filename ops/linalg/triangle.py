@@ -7,7 +7,9 @@ from phintys.graph.apply import Apply
 from phintys.graph.config import config
 from phintys.graph.op import Op
 from phintys.graph.valueless_types import disconnected_type
+from phintys.ops.creation.allocation import alloc
 from phintys.ops.linalg.triangle_kernel import TriangleKernel
+from phintys.ops.shape.shape import shape_i
 from phintys.ops.types.constant import as_tensor_variable
 from phintys.ops.types.dtypes import discrete_dtypes, integer_dtypes
 
@@ -65,13 +67,19 @@ class Triangle(Op):
 _lower, _upper = Triangle(), Triangle(upper=True)
 
 
+def _matrices(m):
+    """A vector as the matrix of which each row is the vector, as NumPy has it."""
+    m = as_tensor_variable(m)
+    return m if m.type.ndim != 1 else alloc(m, shape_i(m, 0), shape_i(m, 0))
+
+
 def tril(m, k=0):
     """The lower triangle: ``m`` with zeros above diagonal ``k``.
 
     Parameters
     ----------
     m : tensor-like
-        A matrix, or matrices along the last two dimensions.
+        A matrix, or matrices along the last two dimensions; a vector stands for a square matrix of equal rows.
     k : int or symbolic integer
         The highest diagonal that is kept: 0 is the main diagonal, positive numbers are above it.
 
@@ -83,7 +91,7 @@ def tril(m, k=0):
     Raises
     ------
     ValueError
-        If ``m`` has fewer than two dimensions.
+        If ``m`` has no dimensions.
 
     Examples
     --------
@@ -91,7 +99,7 @@ def tril(m, k=0):
     array([[1, 0],
            [3, 4]])
     """
-    return _lower(m, k)
+    return _lower(_matrices(m), k)
 
 
 def triu(m, k=0):
@@ -103,4 +111,4 @@ def triu(m, k=0):
     array([[1, 2],
            [0, 4]])
     """
-    return _upper(m, k)
+    return _upper(_matrices(m), k)

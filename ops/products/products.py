@@ -5,6 +5,8 @@ each item of the first dimension separately; ``kron`` is the Kronecker product. 
 those that are kept, are joined by reshapes, which do not copy if strides permit; so each product is one call of BLAS,
 or one call for each item.
 """
+from numpy.exceptions import AxisError
+
 from phintys.ops.creation.allocation import alloc
 from phintys.ops.products.batched_product import batched_dot_op
 from phintys.ops.products.dot import dot_op, outer_of_vectors
@@ -234,7 +236,7 @@ def _summed_axes(a, b, axes, first):
     for position, (part, rank) in enumerate(zip(pairs, ranks)):
         for axis in part:
             if not -rank <= axis < rank:
-                raise ValueError(f"axes[{position}] contains dimension {axis}, but the operand has {rank}")
+                raise AxisError(f"axes[{position}] contains dimension {axis}, but the operand has {rank}")
         pairs[position] = [axis % rank for axis in part]
         if len(set(pairs[position])) != len(part):
             raise ValueError(f"axes[{position}] names a dimension twice: {part}")

@@ -19,8 +19,9 @@ def roll(x, shift, axis=None):
     Parameters
     ----------
     x : tensor-like
-    shift : int or symbolic integer, or, with several axes, a sequence of them
-        The number of positions; negative shifts are towards the start.
+    shift : int or symbolic integer, or a sequence of them
+        The number of positions; negative shifts are towards the start. Of several, each has its axis, or all have the
+        one that is given.
     axis : int or sequence of int, optional
         By default the flattened tensor is rolled, and the result has the shape of ``x``.
 
@@ -46,7 +47,8 @@ def roll(x, shift, axis=None):
         return reshape(_rolled(flatten(x), shift, 0), shape(x), ndim=x.type.ndim) if x.type.ndim != 1 \
             else _rolled(x, shift, 0)
     axes = list(axis) if isinstance(axis, (tuple, list)) else [axis]
-    shifts = list(shift) if isinstance(shift, (tuple, list)) else [shift] * len(axes)
+    shifts = list(shift) if isinstance(shift, (tuple, list)) else [shift]
+    axes, shifts = [part * len(other) if len(part) == 1 else part for part, other in ((axes, shifts), (shifts, axes))]
     if len(shifts) != len(axes):
         raise ValueError(f"roll: there are {len(axes)} axes, but {len(shifts)} shifts")
     for positions, dimension in zip(shifts, axes):

@@ -4,6 +4,7 @@ A reduction applies a commutative, associative scalar op along axes. Accumulatio
 ``acc_dtype`` follows Theano (integers in 64 bits, float16 in float32, float32 in float64).
 """
 import numpy
+from numpy.exceptions import AxisError
 
 from phintys.graph.apply import Apply
 from phintys.graph.config import config
@@ -64,14 +65,15 @@ def _sorted_once(numbers, axis):
 
 
 def positive_axes(x, axis):
-    """A tuple of non-negative axes of ``x``; None means all. Raises ``ValueError`` if one does not exist or occurs
-    twice."""
+    """A tuple of non-negative axes of ``x``; None means all. Raises ``AxisError`` if one does not exist, and
+    ``ValueError`` if one occurs twice. The last axis of a number is the number itself, as NumPy has it."""
     rank = x.type.ndim
-    if axis is None:
+    if axis is None or not rank and tuple(axis) in ((0,), (-1,)):
         return tuple(range(rank))
     for number in axis:
         if not -rank <= number < rank:
-            raise ValueError(f"Not enough dimensions on {x} to reduce on axis {number}: it has {rank}")
+            raise AxisError(f"Not enough dimensions on {x} to reduce on axis {number}: axis {number} is out of bounds "
+                            f"for {rank} dimensions")
     return _sorted_once([number % rank for number in axis], axis)
 
 

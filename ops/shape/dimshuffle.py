@@ -3,12 +3,13 @@
 Nothing is copied. A dropped dimension must be declared broadcastable; an added one has length 1.
 """
 import numpy
+from numpy.exceptions import AxisError
 
 from phintys.graph.apply import Apply
 from phintys.graph.config import config
 from phintys.graph.op import Op
 from phintys.ops.native.shape_kernel import DimShuffleKernel
-from phintys.ops.types.axes import one_axis, several_axes
+from phintys.ops.types.axes import one_axis
 from phintys.ops.types.constant import as_tensor_variable
 from phintys.ops.types.dtypes import discrete_dtypes
 from phintys.ops.types.tensor_type import TensorType
@@ -84,7 +85,7 @@ class DimShuffle(Op):
             raise TypeError(f"DimShuffle indices must be python ints. Got: '{value}' of type '{type(value)}'.")
         rank = len(self.input_broadcastable)
         if not -rank <= value < rank:
-            raise ValueError(f"new_order[{position}] is {value}, but the input only has {rank} axes.")
+            raise AxisError(f"new_order[{position}] is {value}, but the input only has {rank} axes.")
         return int(value) % rank
 
     def make_node(self, x):
@@ -191,7 +192,7 @@ def transpose(x, axes=None):
     """
     x = as_tensor_variable(x)
     whole = range(x.type.ndim - 1, -1, -1)
-    result = dimshuffle(x, list(whole if axes is None else axes))
+    result = dimshuffle(x, list(whole if axes is None else [axes] if isinstance(axes, int) else axes))
     if x.name and axes is None:
         result.name = x.name + ".T"
     return result
@@ -207,7 +208,7 @@ def swapaxes(y, axis1, axis2):
     """
     y = as_tensor_variable(y)
     order = list(range(y.type.ndim))
-    axis1, axis2 = several_axes("swapaxes", y, (axis1, axis2))
+    axis1, axis2 = [one_axis("swapaxes", y, axis) for axis in (axis1, axis2)]
     order[axis1], order[axis2] = order[axis2], order[axis1]
     return dimshuffle(y, order)
 
@@ -238,7 +239,7 @@ def shape_padright(t, n_ones=1):
 
 
 def shape_padaxis(t, axis):
-    """``t`` with a dimension of length 1 at ``axis`` of the result; raises ``IndexError`` if that is out of bounds.
+    """``t`` with a dimension of length 1 at ``axis`` of the result; raises ``AxisError`` if that is out of bounds.
 
     Examples
     --------

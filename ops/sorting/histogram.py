@@ -5,7 +5,7 @@ from phintys.ops.creation.allocation import zeros
 from phintys.ops.creation.linspace import linspace
 from phintys.ops.elementwise import elementwise_functions as elementwise
 from phintys.ops.elementwise.scalar import as_dtype
-from phintys.ops.identity.assertion import Assert
+from phintys.ops.identity.assertion import Check
 from phintys.ops.indexing.getitem import getitem
 from phintys.ops.indexing.inc_subtensor import inc_subtensor
 from phintys.ops.reduction.reduction import all as all_true
@@ -41,7 +41,7 @@ def digitize(x, bins, right=False):
         For complex numbers.
     ValueError
         If ``bins`` has several dimensions.
-    AssertionError
+    ValueError
         At run time, if the edges are not ordered.
 
     Examples
@@ -55,7 +55,7 @@ def digitize(x, bins, right=False):
     if bins.type.ndim != 1:
         raise ValueError(f"digitize: object too deep for desired array; bins must be a vector, got {bins.type}")
     ascends, descends = all_true(bins[1:] >= bins[:-1]), all_true(bins[1:] <= bins[:-1])
-    bins = Assert("digitize: bins must be monotonically increasing or decreasing")(bins, ascends | descends)
+    bins = Check("digitize: bins must be monotonically increasing or decreasing")(bins, ascends | descends)
     count = shape_i(bins, 0)
     sign = elementwise.switch(ascends, constant(1), constant(-1))
     ordered = elementwise.switch(ascends, bins, bins[::-1])
@@ -63,13 +63,15 @@ def digitize(x, bins, right=False):
     return elementwise.switch(sign > 0, found, count - found)
 
 
-def histogram_bin_edges(a, bins=10, range=None):
+def histogram_bin_edges(a, bins=10, range=None, weights=None):
     """The edges of the bins of ``histogram``.
 
     Parameters
     ----------
     a, bins, range
         See ``histogram``.
+    weights
+        Has no effect: NumPy uses it where it chooses the number of bins.
 
     Returns
     -------
@@ -91,12 +93,12 @@ def histogram_bin_edges(a, bins=10, range=None):
         raise TypeError("histogram: a may not be complex")
     if bins.type.ndim == 1:
         ascends = all_true(bins[1:] >= bins[:-1])
-        return Assert("histogram: bins must increase monotonically")(bins, ascends)
+        return Check("histogram: bins must increase monotonically")(bins, ascends)
     if bins.type.ndim or bins.type.dtype not in discrete_dtypes:
         raise TypeError(f"histogram: bins must be an integer or a vector of edges, got {bins} of type {bins.type}")
     if isinstance(bins, Constant) and bins.data <= 0:
         raise ValueError(f"histogram: bins must be positive, when an integer, got {bins.data}")
-    bins = Assert("histogram: bins must be positive, when an integer")(bins, bins > 0)
+    bins = Check("histogram: bins must be positive, when an integer")(bins, bins > 0)
     dtype = a.type.dtype if a.type.dtype in float_dtypes else "float64"
     if range is None:
         # An empty tensor has the range from 0 to 1, as in NumPy; one more element at each end does not change others.
@@ -105,8 +107,8 @@ def histogram_bin_edges(a, bins=10, range=None):
         low, high = smallest(padded), elementwise.switch(empty, constant(1, dtype=dtype), largest(padded))
     else:
         low, high = [as_dtype(as_tensor_variable(end), dtype) for end in range]
-        low = Assert("histogram: max must be larger than min in range parameter.")(low, low <= high)
-    low = Assert("histogram: autodetected range or range is not finite")(
+        low = Check("histogram: max must be larger than min in range parameter.")(low, low <= high)
+    low = Check("histogram: autodetected range or range is not finite")(
         low, elementwise.isfinite(low) & elementwise.isfinite(high))
     half = elementwise.switch(elementwise.eq(low, high), constant(0.5, dtype=dtype), constant(0, dtype=dtype))
     return linspace(low - half, high + half, as_dtype(bins, "int64") + 1)
@@ -147,7 +149,7 @@ def histogram(a, bins=10, range=None, density=False, weights=None):
         For complex numbers, or if ``bins`` is neither an integer nor a vector.
     ValueError
         If there are no bins.
-    AssertionError
+    ValueError
         At run time, if there are no bins, edges do not ascend, or ``range`` is not a finite interval.
 
     Examples

@@ -181,8 +181,6 @@ def as_float(name, x):
 def one_axis_last(name, x, axis):
     """The tensor with the reduced axes joined to one axis, the last; and these axes."""
     axes = several_axes(name, x, axis)
-    if len({*axes}) < len(axes):
-        raise ValueError(f"{name}: repeated axis in {axis}")
     kept = [number for number in range(x.type.ndim) if number not in axes]
     x = dimshuffle(x, *kept, *axes)
     if len(axes) != 1:
@@ -265,13 +263,23 @@ CONTINUOUS = {
 }
 # How the position is rounded, so that elements are taken without interpolation.
 ROUNDED = {"lower": elementwise.floor, "higher": elementwise.ceil, "nearest": elementwise.round_half_to_even}
-METHODS = (*CONTINUOUS, *ROUNDED, "midpoint")
+# Methods of the inverse of the distribution function: what is taken from ``n * q``, and the rounding of the position.
+INVERTED = {"inverted_cdf": (1, elementwise.ceil),
+            "closest_observation": (1.5, lambda position: elementwise.ceil(position + elementwise.cast(elementwise.and_(
+                elementwise.eq(position, elementwise.floor(position)), elementwise.eq(position % 2, 0)), "float64"))),
+            "averaged_inverted_cdf": (1, None)}
+ROUNDED.update({name: rounding for name, (_, rounding) in INVERTED.items() if rounding})
+METHODS = (*CONTINUOUS, *ROUNDED, "midpoint", "averaged_inverted_cdf")
 
 
 def position_of(q, length, method):
     """The position of a probability, between two elements, and the share of the second one."""
     n = as_dtype(length, q.type.dtype)
-    position = elementwise.clip(CONTINUOUS.get(method, CONTINUOUS["linear"])(n, q), 0, elementwise.maximum(n - 1, 0))
+    last = elementwise.maximum(n - 1, 0)
+    if method in INVERTED:
+        position = n * q - INVERTED[method][0]
+    else:
+        position = elementwise.clip(CONTINUOUS.get(method, CONTINUOUS["linear"])(n, q), 0, last)
     if method not in CONTINUOUS:
         # The optimizer may multiply in another order, so a whole number may be missed by a rounding error.
         whole = elementwise.round_half_to_even(position)
@@ -281,6 +289,9 @@ def position_of(q, length, method):
         position = ROUNDED[method](position)
     first = elementwise.floor(position)
     share = position - first
+    if method in INVERTED:
+        share = elementwise.switch(position < 0, 0.0, elementwise.switch(share > 0, 1.0, 0.5))
+        first, share = elementwise.clip(first, 0, last), as_dtype(share, q.type.dtype)
     if method == "midpoint":
         share = elementwise.switch(share > 0, constant(0.5, dtype=q.type.dtype), share)
     return as_dtype(first, "int64"), share
@@ -307,11 +318,17 @@ def quantile_by_method(name, a, q, axis, keepdims, method):
     if x.type.dtype in float_dtypes:                                        # NaN comes last, and makes all of them NaN
         last = dimshuffle(ordered[..., -1], *range(last_axis), "x")
         found = elementwise.switch(elementwise.isnan(last), last, found)
-    found = dimshuffle(found, last_axis, *range(last_axis))                    # probabilities come first
-    if q.type.ndim != 1:
-        lengths = [found.shape[1:]] if q.type.ndim == 0 else [q.shape, found.shape[1:]]
-        found = found[0] if q.type.ndim == 0 else reshape(found, concatenate(lengths), ndim=q.type.ndim + last_axis)
-    return restored(found, axes, rank, keepdims, q.type.ndim)
+    return restored(probabilities_first(found, q), axes, rank, keepdims, q.type.ndim)
+
+
+def probabilities_first(found, q):
+    """What was found along the last axis for the flattened probabilities, with their dimensions, as the first ones."""
+    last_axis = found.type.ndim - 1
+    found = dimshuffle(found, last_axis, *range(last_axis))
+    if q.type.ndim == 0:
+        return found[0]
+    return found if q.type.ndim == 1 else reshape(found, concatenate([q.shape, found.shape[1:]]),
+                                                  ndim=q.type.ndim + last_axis)
 
 
 def interpolated(ends, share, dtype):
@@ -349,7 +366,8 @@ def quantile(a, q, axis=None, method="linear", keepdims=False):
         None means all dimensions.
     method : str
         "linear", "lower", "higher", "nearest", "midpoint", "weibull", "hazen", "interpolated_inverted_cdf",
-        "median_unbiased" or "normal_unbiased"; see NumPy.
+        "inverted_cdf", "averaged_inverted_cdf", "closest_observation", "median_unbiased" or "normal_unbiased"; see
+        NumPy.
     keepdims : bool
         Whether to keep the reduced dimensions, with length 1.
 

@@ -3,6 +3,7 @@
 Both ops call NumPy's functions in C (``sorting_kernel.pyx``). The axis is an input, so that it may be symbolic. A sort
 is a permutation: gradients are permuted by its inverse, directions by the permutation itself. NaNs come last.
 """
+
 from phintys.graph.apply import Apply
 from phintys.graph.config import config
 from phintys.graph.op import Op

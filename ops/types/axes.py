@@ -20,6 +20,15 @@ def one_axis(name, x, axis, more=0):
 
 
 def several_axes(name, x, axis, more=0):
-    """One axis, a sequence of them, or None for all, as a tuple of numbers that are not negative; see `one_axis`."""
+    """One axis, a sequence of them, or None for all, as a tuple of numbers that are not negative; see `one_axis`.
+
+    Raises
+    ------
+    ValueError
+        If one occurs twice.
+    """
     axes = range(x.type.ndim) if axis is None else axis if isinstance(axis, (tuple, list)) else (axis,)
-    return tuple([one_axis(name, x, number, more) for number in axes])
+    axes = tuple([one_axis(name, x, number, more) for number in axes])
+    if len({*axes}) < len(axes):
+        raise ValueError(f"{name}: repeated axis in {axis}")
+    return axes

@@ -59,6 +59,43 @@ CALLS = {
     "var(a, correction=5, where=b > 0)": FLOAT, "histogram2d(v, w, 3, [[0, 1], None], density=True)": ("float32",
     "int8"),
     "histogramdd([v, w, v], bins=(2, 3, 4), weights=w)": FLOAT, "histogram2d(v, w, [0.0, 1, 2])": ("uint8",),
+    # Ends of axes, and numbers.
+    "sum(s, axis=-1)": FLOAT, "cumsum(s, axis=0)": ("int8",),
+    "argsort(s)": FLOAT, "take(s, [0, 0], axis=0)": FLOAT, "repeat(s, 3, axis=-1)": FLOAT, "squeeze(s, axis=0)": FLOAT,
+    "cumulative_sum(s, include_initial=True)": ("int8",), "flatnonzero(s)": FLOAT, "size(a, axis=(0, 1))": FLOAT,
+    "roll(a, (1, 2), axis=1)": FLOAT, "transpose(v, 0)": FLOAT, "tril(v)": FLOAT + SMALL, "triu(v, 1)": COMPLEX,
+    "squeeze(a[:1], axis=0)": FLOAT, "squeeze(a[:1, :1], axis=(0, -1))": FLOAT, "trim_zeros(a * (b > 0))": ("int8",),
+    "trim_zeros(a * (v > 0), 'b', axis=1)": FLOAT, "flip(a, axis=(0, -1))": FLOAT,
+    # Arguments that were not taken.
+    "ones_like(a, shape=(3, 2))": SMALL, "full_like(a, 2, shape=4, order='F')": ("int8", "complex64"),
+    "zeros_like(a, 'int8', 'F', True, (2,))": FLOAT, "zeros((2, 2), like=a)": FLOAT, "arange(1, 7, 2, like=a)": FLOAT,
+    "full(3, 1.5, like=a)": FLOAT, "eye(2, 3, 1, like=a)": FLOAT, "identity(2, like=a)": FLOAT,
+    "stack([a, b], dtype='complex128')": ("float32",), "vstack([a, v], casting='no')": FLOAT,
+    "hstack([v, w], dtype='int8', casting='unsafe')": FLOAT, "copy(a, subok=True)": FLOAT,
+    "broadcast_to(v, (2, 3), subok=True)": FLOAT, "linspace(v, 2, 3, device='cpu')": FLOAT,
+    "intersect1d(v, [1, 2.5], return_indices=True)": FLOAT,
+    "unravel_index(numpy.astype(v * 0 + 4, 'int64'), (2, 3), order='F')": FLOAT,
+    "bincount([0, 1, 1], weights=v)": ("int8", "float32"), "einsum(a, [0, 1], v, [1], [0])": FLOAT,
+    "einsum(a, [..., 0], v, [0])": FLOAT, "linalg.pinv(a, 0.4)": ("float32", "complex64"),
+    "linalg.pinv(a @ a.T, hermitian=True)": FLOAT, "linalg.pinv(a, rtol=None)": FLOAT,
+    "linalg.svd(a @ a.T, compute_uv=False, hermitian=True)": FLOAT,
+    "polyfit([1.0, 2, 4, 7], [1.0, 5, 2, 7] + v[0], 1, cov=True)": FLOAT,
+    "quantile(a, [0.2, 0.7], axis=1, method='inverted_cdf', weights=abs(v) + 1)": ("float64", "int8"),
+    "percentile(a, 40, method='inverted_cdf', weights=abs(b) + 1)": FLOAT,
+    "quantile(v, [0.0, 0.5, 1.0], method='averaged_inverted_cdf')": ("float64", "float32", "int8"),
+    "quantile(a, 0.5, method='closest_observation')": ("float64", "int8"),
+    "nanquantile(a, 0.5, 0, method='inverted_cdf')": ("float32",), "median(a, overwrite_input=True)": FLOAT,
+    "maximum.accumulate(a)": FLOAT + SMALL, "logaddexp.accumulate(a, axis=-1)": ("float32",),
+    "add.accumulate(a, 1)": ("float32", "int64"), "multiply.outer(a, v)": ("int8",), "subtract.outer(v, 2)": FLOAT,
+    # Dtypes in which NumPy computes.
+    "log(v, dtype='complex128')": FLOAT, "divmod(a, b, dtype='float64')": ("float32",), "add(a, 1.5)": ("float32",
+    "float16", "int64"), "maximum(a, 0.1)": ("float32", "int8"), "multiply(True, a)": ("int8", "float32"),
+    "add(a, [1, 2, 3])": ("int8", "float32"), "logaddexp(a, 2)": ("float32", "int8"), "power(a, 2)": ("uint8",),
+    "mean(a, dtype='int64')": FLOAT,
+    "nansum(a, dtype='int8')": FLOAT, "trace(a, dtype='int8')": FLOAT, "linalg.trace(a, dtype=int)": FLOAT,
+    "std(a, dtype='complex64')": ("float32",), "var(a, ddof=9)": FLOAT, "std(v[:1], ddof=1)": FLOAT,
+    "sum(a, where=False)": FLOAT, "max(a, initial=True)": ("int8",), "nanmax(e, initial=2)": FLOAT,
+    "where(True, v, w)": ("int8",), "outer(v, [-0.0, 0.0])": FLOAT,
     "round(a, 0)": ("bool",), "round(a)": ("bool",), "corrcoef(v * 0)": FLOAT, "corrcoef(a * 0 + 1, a)": ("int8",),
 }
 
@@ -89,6 +126,16 @@ REFUSED = {
     "gradient(v)": ("bool", TypeError, "bools have no differences"),
     "round(v, 1)": ("bool", TypeError, "bool, which has no decimals"),
     "ravel(a, order='Q')": ("float64", ValueError, "order must be"),
+    "copy(a, subok=3)": ("float64", ValueError, "subok must be one of True, False, got 3"),
+    "concatenate([a, b], dtype='int8')": ("float64", TypeError, "according to the rule 'same_kind'"),
+    "unique(a, equal_nan=False)": ("float64", TypeError, "equal_nan must be True"),
+    "var(a, dtype='int8')": ("float64", TypeError, "dtype must be a float or complex dtype, got int8"),
+    "quantile(a, 0.5, weights=b)": ("float64", ValueError, "only the method 'inverted_cdf' takes weights"),
+    "squeeze(a, axis=0)": ("float64", ValueError, "was supposed to be 1"),
+    "add(a, 1.5, dtype='int8')": ("float64", TypeError, "Cannot cast ufunc"),
+    "linalg.pinv(a, 0.1, rtol=0.1)": ("float64", ValueError, "can't be both set"),
+    "digitize(a, [1, 0, 2])": ("float64", ValueError, "monotonically"),
+    "flip(a, axis=(0, 0))": ("float64", ValueError, "repeated axis"),
     "linalg.matrix_power(a, 0)": ("float64", numpy.linalg.LinAlgError, "must be square"),
     "linalg.matrix_power(a, 1)": ("float64", numpy.linalg.LinAlgError, "must be square"),
     "median(e)": ("float64", ValueError, "median: there are no elements"),
@@ -104,6 +151,29 @@ def test_refused(call, mode):
     dtype, error, message = REFUSED[call]
     with pytest.raises(error, match=message):
         numpy_calls.on_variables(call, dtype, mode)
+
+
+# Calls with an axis that the operands do not have.
+NO_AXIS = """sum(a,axis={}) prod(a,axis={}) mean(a,axis={}) var(a,{}) max(a,{}) argmax(a,{}) all(a,{}) cumsum(a,{})
+    diff(a,axis={}) median(a,{}) quantile(a,.5,{}) sort(a,{}) argsort(a,{}) partition(a,1,{}) take(a,[0],{})
+    repeat(a,2,{}) roll(a,1,{}) flip(a,{}) concatenate([a,b],{}) stack([a,b],{}) append(a,b,{}) expand_dims(a,{})
+    squeeze(a,{}) split(a,1,{}) swapaxes(a,0,{}) moveaxis(a,0,{}) rollaxis(a,{}) transpose(a,(0,{}))
+    unique(a,axis={}) insert(a,0,1,{}) delete(a,0,{}) linspace(a,b,3,axis={}) trace(a,0,{}) diagonal(a,0,{})
+    linalg.norm(a,axis={}) linalg.vector_norm(a,axis={}) fft.fft(a,axis={}) nansum(a,{}) nanmax(a,{})
+    nanquantile(a,.5,{}) count_nonzero(a,{}) average(a,{}) average(a,{},weights=v) trapezoid(a,axis={})
+    gradient(a,axis={}) tensordot(a,b,([{}],[0])) cumulative_sum(a,axis={}) take_along_axis(a,b>0,{})
+    unwrap(a,axis={}) size(a,{}) lexsort((v,w),{}) logspace(a,b,3,axis={}) trim_zeros(a,axis={})
+    maximum.accumulate(a,{}) vecdot(a,b,axis={}) cross(a,b,axis={}) fft.fftshift(a,{}) rot90(a,1,(0,{}))
+    pad(a,{{{}:1}})""".split()
+
+
+@pytest.mark.parametrize("call", NO_AXIS)
+def test_axes_that_do_not_exist(call):
+    for axis in (7, -9):
+        with pytest.raises(ValueError) as refused:
+            numpy_calls.on_variables(call.format(axis), "float64", "FAST_COMPILE")
+        if not call.startswith(("rot90", "tensordot")):              # NumPy's own are plain errors there
+            assert isinstance(refused.value, numpy.exceptions.AxisError)
 
 
 def test_static_lengths_are_checked_when_the_graph_is_made():

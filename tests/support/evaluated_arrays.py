@@ -3,10 +3,13 @@
 A public test suite of the standard, https://github.com/data-apis/array-api-tests, needs arrays with values. To run it
 over our namespace, with this folder and the suite on the path::
 
-    ARRAY_API_TESTS_MODULE=evaluated_arrays pytest array_api_tests --max-examples 20 --disable-deadline
+    make array-api-tests SUITE=/path/to/array-api-tests
+
+What is expected to fail, and why, is in ``docs/guide/other_libraries.md``.
 """
 import sys
 from functools import partial
+from inspect import signature
 from types import ModuleType, SimpleNamespace
 
 import numpy
@@ -48,8 +51,8 @@ class Array:
         array_api.matching(api_version)
         return sys.modules[__name__]
 
-    def __dlpack__(self, **options):
-        return self.value.__dlpack__(**options)
+    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+        return self.value.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
 
     def __dlpack_device__(self):
         return self.value.__dlpack_device__()
@@ -110,6 +113,8 @@ def computed(call, *arguments, **options):
     def described(thing):
         if isinstance(thing, Array):
             return thing.dtype, tuple([length == 1 for length in thing.shape]), "array"
+        if isinstance(thing, slice):
+            return "slice", described([thing.start, thing.stop, thing.step])
         return tuple(map(described, thing)) if isinstance(thing, (tuple, list)) else (type(thing), repr(thing))
 
     key = call, described(arguments), tuple([(name, described(value)) for name, value in options.items()])
@@ -121,7 +126,8 @@ def computed(call, *arguments, **options):
             return variables[-1]
         if isinstance(thing, (tuple, list)):
             return type(thing)(map(symbolic, thing))
-        return thing
+        return slice(symbolic(thing.start), symbolic(thing.stop), symbolic(thing.step)) if isinstance(
+            thing, slice) else thing
 
     arguments, options = symbolic(arguments), {name: symbolic(value) for name, value in options.items()}
     if key in _compiled:
@@ -155,8 +161,15 @@ def _evaluated(thing, results):
 
 
 def _namespace(source, names):
-    return {name: partial(computed, getattr(source, name)) if callable(getattr(source, name)) and not isinstance(
+    return {name: _computing(getattr(source, name)) if callable(getattr(source, name)) and not isinstance(
         getattr(source, name), (SimpleNamespace, type, ModuleType)) else getattr(source, name) for name in names}
+
+
+def _computing(function):
+    """A function that computes at once, with the signature of the other."""
+    found = partial(computed, function)
+    found.__signature__ = signature(function)
+    return found
 
 
 WITHOUT_VALUES = "can_cast result_type isdtype finfo iinfo broadcast_shapes"
@@ -171,13 +184,14 @@ def _by_dtype(name):
     def call(*things):
         return getattr(array_api, name)(*[SimpleNamespace(dtype=thing.dtype) if isinstance(thing, Array) else thing
                                           for thing in things])
+    call.__signature__ = signature(getattr(array_api, name))
     return call
 
 
 globals().update({name: _by_dtype(name) for name in ("can_cast", "result_type", "finfo", "iinfo")})
 
 
-def from_dlpack(x, /, **options):
+def from_dlpack(x, /, *, device=None, copy=None):
     return Array(numpy.from_dlpack(x))
 
 

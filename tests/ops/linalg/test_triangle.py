@@ -53,6 +53,6 @@ def test_works_in_place_and_infers_its_shape():
 
 def test_errors():
     with pytest.raises(ValueError, match="needs a matrix"):
-        T.tril(T.dvector())
+        T.tril(T.dscalar())
     with pytest.raises(TypeError, match="integer"):
         T.triu(T.dmatrix(), T.dscalar())

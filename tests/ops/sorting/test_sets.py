@@ -72,7 +72,7 @@ def test_numbers_of_bins():
             for layout in LAYOUTS.values():
                 check_values(lambda x, b: T.digitize(x, b, right), lambda a, b: numpy.digitize(a, b, right),
                              [layout(array), layout(bins)], modes=("FAST_RUN",))
-    with pytest.raises(AssertionError, match="monotonically"):
+    with pytest.raises(ValueError, match="monotonically"):
         T.digitize(array, [1.0, 3.0, 2.0]).eval()
 
 
@@ -110,9 +110,9 @@ def test_histograms_of_nothing_and_of_one_value():
     (lambda: T.digitize(values(3), values((2, 2))), ValueError, "must be a vector"),
     (lambda: T.histogram(values(3, "complex64")), TypeError, "complex"),
     (lambda: T.histogram(values(3), 2.5), TypeError, "integer or a vector"),
-    (lambda: T.histogram(values(3), BINS[::-1]).__getitem__(0).eval(), AssertionError, "increase monotonically"),
-    (lambda: T.histogram(values(3), 3, (2.0, 1.0))[0].eval(), AssertionError, "max must be larger"),
-    (lambda: T.histogram(numpy.array([1.0, numpy.inf]))[0].eval(), AssertionError, "is not finite"),
+    (lambda: T.histogram(values(3), BINS[::-1]).__getitem__(0).eval(), ValueError, "increase monotonically"),
+    (lambda: T.histogram(values(3), 3, (2.0, 1.0))[0].eval(), ValueError, "max must be larger"),
+    (lambda: T.histogram(numpy.array([1.0, numpy.inf]))[0].eval(), ValueError, "is not finite"),
 ])
 def test_refused(build, error, message):
     with pytest.raises(error, match=message):
