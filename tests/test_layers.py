@@ -16,8 +16,8 @@ ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = ("api", "gpu", "graph", "ops", "optimizer", "vm")
 
 # Floor 0 is part of the folder vm: what every kernel may use.
-FLOOR_0 = {"vm.abi", "vm.call_stack", "vm.guards", "vm.kernel_spec", "vm.limits", "vm.places", "vm.pool",
-           "vm.python_api", "vm.scalar_steps", "vm.thresholds", "vm.workers"}
+FLOOR_0 = {"vm.abi", "vm.call_stack", "vm.free_threads", "vm.guards", "vm.kernel_spec", "vm.limits", "vm.places",
+           "vm.pool", "vm.python_api", "vm.scalar_steps", "vm.thresholds", "vm.workers"}
 
 # floor → floors it may import from, its own included
 ALLOWED = {

@@ -40,11 +40,12 @@ cdef extern from "numpy/arrayobject.h":
 
 cdef extern from *:
     """
+    #include "free_threads.h"
     /* An array that owns its writeable memory, and of which there is one reference: ours. Safe without the GIL, because
      * no other thread can get a reference. */
     static inline int phintys_is_alone(PyObject* owner) {
         const int flags = NPY_ARRAY_OWNDATA | NPY_ARRAY_WRITEABLE;
-        return Py_REFCNT(owner) == 1 && PyArray_CheckExact(owner)
+        return phintys_references(owner) == 1 && PyArray_CheckExact(owner)
             && (PyArray_FLAGS((PyArrayObject*)owner) & flags) == flags;
     }
     /* Workers read what the thread that called writes; nothing else belongs to it, so in no order. */

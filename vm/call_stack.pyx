@@ -12,6 +12,7 @@ While the gradient of a node is being made, traces also say where that node was 
 import os
 from threading import local
 
+from phintys.vm.free_threads cimport add_to
 from phintys.vm.python_api cimport Py_XDECREF, PyObject
 
 cdef extern from "Python.h":
@@ -90,15 +91,13 @@ class gradient_of:
         self.source = source
 
     def __enter__(self):
-        global differentiating
         self.before = getattr(sources, "source", None)
         sources.source = self.before if self.source is None else self.source
-        differentiating += 1
+        add_to(&differentiating, 1)
 
     def __exit__(self, *error):
-        global differentiating
         sources.source = self.before
-        differentiating -= 1
+        add_to(&differentiating, -1)
 
 
 class made_at:
@@ -108,15 +107,13 @@ class made_at:
         self.position = position
 
     def __enter__(self):
-        global translating
         self.before = getattr(sources, "position", None)
         sources.position = self.before if self.position is None else self.position
-        translating += 1
+        add_to(&translating, 1)
 
     def __exit__(self, *error):
-        global translating
         sources.position = self.before
-        translating -= 1
+        add_to(&translating, -1)
 
 
 def user_trace():

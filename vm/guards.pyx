@@ -5,8 +5,6 @@ was asked for. A mapping has a page for the block's header, a page that cannot b
 page. The block begins at a cache line, and ends in the last one before a page, or begins after a page. What is left of
 its pages is filled with a pattern, which is compared when the block is given back.
 """
-from libc.stdlib cimport free
-
 cdef extern from * nogil:
     """
     #include <stdio.h>
@@ -50,7 +48,10 @@ cdef extern from * nogil:
     char* phintys_take_guarded(size_t size, bint before)
     void phintys_give_back_guarded(char* block)
     void* phintys_guarded_header(char* block)
-    int posix_memalign(void**, size_t, size_t)
+
+cdef extern from "windows/aligned.h" nogil:
+    void* phintys_aligned(size_t, size_t)
+    void phintys_free_aligned(void*)
 
 cdef enum:
     PAGE = 4096
@@ -72,18 +73,17 @@ cdef void give_back_guarded(char* block) noexcept nogil:
 
 
 cdef char* take_scratch(size_t* size) noexcept nogil:
-    cdef void* block = NULL
     cdef char* guarded
     if guards:
         guarded = take_guarded(size[0])
         size[0] = (size[0] + 1) | 1
         return guarded
     size[0] = (size[0] + PAGE - 1) // PAGE * PAGE if size[0] else PAGE
-    return NULL if posix_memalign(&block, LINE, size[0]) else <char*>block
+    return <char*>phintys_aligned(LINE, size[0])
 
 
 cdef void give_back_scratch(char* block, size_t size) noexcept nogil:
     if size & 1:
         give_back_guarded(block)
     else:
-        free(block)
+        phintys_free_aligned(block)

@@ -21,7 +21,6 @@ from phintys.vm.python_api cimport Py_XDECREF, Py_XINCREF, PyObject
 cdef extern from * nogil:
     """
     #include <pthread.h>
-    #include <stdlib.h>
     #include <sys/mman.h>
     static pthread_mutex_t phintys_pool_lock = PTHREAD_MUTEX_INITIALIZER;
     static void phintys_lock_pool(void) { pthread_mutex_lock(&phintys_pool_lock); }
@@ -31,22 +30,27 @@ cdef extern from * nogil:
         pthread_atfork(phintys_lock_pool, phintys_unlock_pool, phintys_unlock_pool);
     }
     /* From HUGE_PAGE * 2 on, mappings start at the border of a huge page and ask for huge pages; without them a + 1 on
-     * 8 MB is a fifth slower, because of misses in the address translation cache. */
-    enum { HUGE_PAGE = 1 << 21 };
+     * 8 MB is a fifth slower, because of misses in the address translation cache. Pages of ARM have up to 64 KiB; what
+     * is unmapped begins with a page. */
+    enum { HUGE_PAGE = 1 << 21, LARGEST_PAGE = 1 << 16 };
     static inline void* phintys_map(size_t size) {
         const int protection = PROT_READ | PROT_WRITE, flags = MAP_PRIVATE | MAP_ANONYMOUS;
-        const size_t spare = size >= 2 * HUGE_PAGE ? HUGE_PAGE : 0;
+        size_t spare = 0;
+    #ifdef MADV_HUGEPAGE                /* of Linux */
+        if (size >= 2 * HUGE_PAGE) spare = HUGE_PAGE;
+    #endif
         char* block = mmap(NULL, size + spare, protection, flags, -1, 0);
         if (block == MAP_FAILED) return NULL;
+    #ifdef MADV_HUGEPAGE
         if (spare) {
             const size_t head = -(size_t)block & (HUGE_PAGE - 1);
+            const size_t end = (head + size + LARGEST_PAGE - 1) & ~(size_t)(LARGEST_PAGE - 1);
             if (head) munmap(block, head);
-            if (spare - head) munmap(block + head + size, spare - head);
+            if (end < size + spare) munmap(block + end, size + spare - end);
             block += head;
-    #ifdef MADV_HUGEPAGE                /* of Linux */
             madvise(block, size, MADV_HUGEPAGE);
-    #endif
         }
+    #endif
         return block;
     }
     static inline void phintys_unmap(void* block, size_t size) { munmap(block, size); }
@@ -64,7 +68,10 @@ cdef extern from * nogil:
     void* phintys_map(size_t)
     void phintys_unmap(void*, size_t)
     void phintys_trim_heap()
-    int posix_memalign(void**, size_t, size_t)
+
+cdef extern from "windows/aligned.h" nogil:
+    void* phintys_aligned(size_t, size_t)
+    void phintys_free_aligned(void*)
 
 cdef enum:
     ALIGNMENT = 64
@@ -102,19 +109,21 @@ cdef inline size_t capacity_of(int size_class) noexcept nogil:
 
 cdef Buffer* new_block(size_t size, int size_class) noexcept nogil:
     """Allocate a block from the operating system; its header occupies the first 64 bytes."""
-    cdef void* block = NULL
+    cdef void* block
     cdef size_t capacity
     cdef Buffer* buffer
     if guards.guards:
         return new_guarded_block(size)
     if stress:
         size_class, capacity = STRESSED, size
-        if size > (<size_t>-1) - ALIGNMENT or posix_memalign(&block, ALIGNMENT, size + ALIGNMENT):
+        block = NULL if size > (<size_t>-1) - ALIGNMENT else phintys_aligned(ALIGNMENT, size + ALIGNMENT)
+        if block == NULL:
             return NULL
         memset(<char*>block + ALIGNMENT, FRESH, size)
     elif size_class:
         capacity = capacity_of(size_class)
-        if posix_memalign(&block, ALIGNMENT, capacity + ALIGNMENT):
+        block = phintys_aligned(ALIGNMENT, capacity + ALIGNMENT)
+        if block == NULL:
             return NULL
     else:
         if size > (<size_t>-1) - 2 * PAGE:
@@ -152,7 +161,7 @@ cdef void destroy_block(Buffer* buffer) noexcept nogil:
     if buffer.size_class == STRESSED:
         memset(buffer.data, DEAD, buffer.capacity)
     if buffer.size_class:
-        free(buffer)
+        phintys_free_aligned(buffer)
     else:
         phintys_unmap(buffer, buffer.capacity + LARGE_OFFSET)
 

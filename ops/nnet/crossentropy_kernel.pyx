@@ -15,6 +15,9 @@ from phintys.ops.nnet.softmax_kernel cimport (
 from phintys.vm.abi cimport BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_size, interrupted, parallel
 from phintys.vm.thresholds cimport LONG_CROSSENTROPY
 
+cdef extern from "numpy/ndarraytypes.h":
+    int NPY_ULONG                   # of 64 bits, but on Windows, where NPY_UINT64 is NPY_ULONGLONG
+
 cdef enum:
     ROW = 16                        # elements that a label's row takes as long as
     LABELS = 256                   # on the stack
@@ -25,7 +28,7 @@ cdef int check_labels(const Cell* labels, const Cell* matrix, bint as_index, bin
     a column; with ``as_index``, labels may count from the end.
     """
     cdef npy_intp row, label, classes = matrix.shape[1]
-    cdef bint is_unsigned = labels.typenum in (cnp.NPY_UINT64, cnp.NPY_ULONGLONG)      # too large ones become negative
+    cdef bint is_unsigned = labels.typenum in (NPY_ULONG, cnp.NPY_ULONGLONG)      # too large ones become negative
     if labels.shape[0] > matrix.shape[0] or (labels.shape[0] < matrix.shape[0] and not leading):
         fail_count(labels, matrix, as_index)
     for row in range(labels.shape[0]):

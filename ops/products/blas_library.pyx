@@ -8,6 +8,7 @@ import importlib.machinery
 import importlib.util
 import os
 import sys
+from threading import Lock
 
 cimport numpy as cnp
 from cpython.pycapsule cimport PyCapsule_GetName, PyCapsule_GetPointer
@@ -96,6 +97,7 @@ LETTERS = {cnp.NPY_FLOAT32: "s", cnp.NPY_FLOAT64: "d", cnp.NPY_COMPLEX64: "c", c
 
 cdef dict capsules = None, lapack_capsules = None
 cdef str title = None
+LOADING = Lock()
 
 
 def load_module(name="cython_blas"):
@@ -125,6 +127,11 @@ def load_module(name="cython_blas"):
 
 cdef int load() except -1:
     """Load the library once and find the functions that set its number of threads."""
+    with LOADING:
+        return 0 if capsules is not None else load_now()
+
+
+cdef int load_now() except -1:
     global capsules, title
     cdef const char* core
     module = load_module()

@@ -427,7 +427,8 @@ static int phintys_ziggurat_agrees(void);
 
 static void phintys_read_ziggurat(void) {
     phintys_ziggurat* tables = &phintys_normal_tables;
-    for (int layer = 0; layer < 256 && !tables->known; layer++) {
+    if (__atomic_load_n(&tables->known, __ATOMIC_ACQUIRE)) return;
+    for (int layer = 0; layer < 256; layer++) {                 /* threads write the same, at the same time or later */
         uint64_t limit;
         double width;
         phintys_read_layer(layer, 0, 9, 52, &limit, &width);
@@ -435,7 +436,7 @@ static void phintys_read_ziggurat(void) {
         phintys_read_layer(layer, 1, 9, 23, &limit, &width);
         tables->short_width[layer] = (float)width, tables->short_limit[layer] = (uint32_t)limit;
     }
-    if (!tables->known) tables->known = phintys_ziggurat_agrees() ? 1 : -1;
+    __atomic_store_n(&tables->known, phintys_ziggurat_agrees() ? 1 : -1, __ATOMIC_RELEASE);
 }
 
 /* Whether the bits are a number at once; it is left in `*number`. */

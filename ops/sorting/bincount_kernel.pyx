@@ -12,6 +12,9 @@ from phintys.ops.native.integers cimport integer_at
 from phintys.vm.abi cimport BOUND, Cell, Context, Kernel, allocate, interrupted
 from phintys.vm.thresholds cimport LONG_BINCOUNT
 
+cdef extern from "numpy/ndarraytypes.h":
+    int NPY_ULONG                   # of 64 bits, but on Windows, where NPY_UINT64 is NPY_ULONGLONG
+
 ctypedef fused integer:
     cnp.npy_int8
     cnp.npy_int16
@@ -62,7 +65,7 @@ cdef inline bint is_below(const Cell* vector, int64_t x, int64_t y) noexcept nog
 
 
 cdef inline bint is_unsigned(const Cell* vector) noexcept nogil:
-    return vector.typenum == cnp.NPY_UINT64 or vector.typenum == cnp.NPY_ULONGLONG
+    return vector.typenum == NPY_ULONG or vector.typenum == cnp.NPY_ULONGLONG
 
 
 cdef void extremes_of_part(const Cell* vector, const char* data, npy_intp stride, npy_intp count,

@@ -94,7 +94,8 @@ cdef long long renew_snapshot(Entry* entry, Runner* runner) noexcept nogil:
 
 cdef long long next_snapshot(Entry* entry) noexcept with gil:
     try:
-        take_snapshot(entry)
+        with cython.critical_section(values_turn):
+            take_snapshot(entry)
         return DONE
     except BaseException as error:
         return keep_error(entry, error, NULL)

@@ -20,6 +20,7 @@ A call that fails returns a status. The GIL is taken to keep the exception, with
 thread that Python does not know the exception would vanish with the thread state that ``with gil`` makes, so the first
 call of such a thread makes a state that stays until the thread ends.
 """
+cimport cython
 cimport numpy as cnp
 from libc.math cimport NAN, isfinite
 from libc.stdint cimport int64_t, intptr_t, uint64_t
@@ -29,7 +30,7 @@ from numpy cimport npy_intp
 
 from phintys.vm.abi cimport (
     CELL_READONLY, INLINE_BYTES, Cell, cell_is_contiguous, cell_size, drop, set_contiguous_strides)
-from phintys.vm.containers.claims cimport claim, give_up, wait_until_whole
+from phintys.vm.containers.claims cimport claim, give_up, values_turn, wait_until_whole
 from phintys.vm.containers.container cimport Container
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.machine.code cimport Code, Instruction
@@ -313,6 +314,11 @@ cdef int give_now(void* receiver) noexcept nogil:
 
 
 cdef long long call_with_updates(Entry* entry, Runner* runner, Call* call) noexcept with gil:
+    with cython.critical_section(values_turn):
+        return call_in_turn(entry, runner, call)
+
+
+cdef long long call_in_turn(Entry* entry, Runner* runner, Call* call) noexcept:
     """The whole program; arguments are bound."""
     cdef Machine* machine = &runner.frame.machine
     cdef Code code = (<CFunction>entry.owner).code
@@ -361,10 +367,10 @@ cdef long long keep_error(Entry* entry, error, Runner* runner) noexcept:
             status = NO_MEMORY
         elif isinstance(error, owner.recoverable):
             status = NUMERICAL_ERROR
-        if owner.failure is None or owner.failed_status == NUMERICAL_ERROR or status != NUMERICAL_ERROR:
-            owner.failed_status = status                    # what is recoverable does not hide what is not
-            owner.failure = (error, -1, None) if runner == NULL \
-                else what_failed(&runner.frame.machine, owner.program, error)
+        failure = (error, -1, None) if runner == NULL else what_failed(&runner.frame.machine, owner.program, error)
+        with cython.critical_section(owner):
+            if owner.failure is None or owner.failed_status == NUMERICAL_ERROR or status != NUMERICAL_ERROR:
+                owner.failed_status, owner.failure = status, failure        # what is recoverable hides nothing else
     except BaseException as another:                        # no memory for this either
         owner.failure = (another, -1, None)
     return status
@@ -622,11 +628,12 @@ cdef class CFunction:
 
     cdef int _find_slot(self) except -1:
         cdef int slot
-        for slot in range(PHINTYS_ENTRIES):
-            if phintys_entries[slot] == NULL:
-                phintys_entries[slot] = self.entry
-                self.slot = slot
-                return 0
+        with cython.critical_section(values_turn):
+            for slot in range(PHINTYS_ENTRIES):
+                if phintys_entries[slot] == NULL:
+                    phintys_entries[slot] = self.entry
+                    self.slot = slot
+                    return 0
         raise RuntimeError(f"there are {PHINTYS_ENTRIES} C functions already, which is the most that may live at once: "
                            "drop some")
 

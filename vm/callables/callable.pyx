@@ -12,6 +12,7 @@ After ``repeat_calls`` one frame records a call and repeats it as long as the la
 do (``machine/recorded_call.pyx``); it keeps up to 256 KiB for the values in between. Functions that PyTensor compiles
 are called so.
 """
+cimport cython
 cimport numpy as cnp
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from libc.math cimport isfinite
@@ -21,15 +22,18 @@ from numpy cimport npy_intp
 from phintys.vm.abi cimport (
     CELL_DEVICE, CELL_LENT, CELL_NUMBER, CELL_OBJECT, CELL_SHOWN, RESULT_COPY_BYTES, Cell, buffer_behind,
     cell_give_array, cell_hold_array, cell_size, device_memory, drop, overlap, span_of_cell)
-from phintys.vm.containers.claims cimport changes_in_progress, claim, give_up, wait_until_whole
+from phintys.vm.containers.claims cimport changes_in_progress, claim, give_up, values_turn, wait_until_whole
 from phintys.vm.containers.container cimport is_held_by_another
 from phintys.vm.conversion cimport (
     ALLOWED, FLOATS_TO_FLOATX, FORBIDDEN, Downcast, Target, array_from, mask_of, number_into)
+from phintys.vm.free_threads cimport (
+    Latch, Turn, add_to, end_turn, open_latch, publish, published, shut, take_turn)
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.machine.code cimport Code, Instruction
 from phintys.vm.machine.failure cimport what_failed
 from phintys.vm.machine.frame cimport (
-    Frame, bytes_kept_by, bytes_kept_by_context, empty_after, empty_frame, give_up_larger, reset, take_layout)
+    Frame, bytes_kept_by, bytes_kept_by_context, empty_after, empty_frame, give_up_larger, reset, take_layout,
+    taken_from)
 from phintys.vm.machine.interpreter cimport execute
 from phintys.vm.machine.plays cimport can_note, drop_values
 from phintys.vm.machine.profile cimport Profile, end, phintys_seconds
@@ -191,6 +195,8 @@ cdef class Callable:
     cdef Frame recorded             # the frame whose calls are
     cdef Unpack unpack
     cdef int n_results
+    cdef Latch latch                # of `hot`, and of whose calls are recorded
+    cdef PyObject* turn             # `values_turn`, if the program needs one, or NULL
     cdef Frame hot                  # the idle frame that the next call takes, or None
     cdef list frames                # other idle frames
     cdef dict positions
@@ -225,6 +231,8 @@ cdef class Callable:
         self.n_lent = len(self.code.lent)
         self.n_mutable = sum([layout.access == "mutable" for layout in program.cells[:self.n_arguments]])
         self._note_arguments()
+        if not self.only_read or self.n_lent > 0 or self.code.n_loaded > 0 or self.code.n_updated > 0:
+            self.turn = <PyObject*>values_turn
         self.hot = self._new_frame()
         callables.add(self)
 
@@ -290,15 +298,14 @@ cdef class Callable:
 
     cdef Frame _new_frame(self):
         cdef Frame frame = Frame(self.code)
-        self.frames_made += 1
+        add_to(&self.frames_made, 1)
         frame.machine.context.workers = usable_workers()
         return frame
 
     def free(self):
         """Give up all memory that idle frames keep between calls: buffers, arenas, scratch memory, free lists."""
         cdef Frame frame
-        cdef list idle = self._idle_frames()
-        self.frames, self.hot = [], None            # out of the way of calls that start meanwhile
+        cdef list idle = self._taken_frames()
         for frame in idle:
             if frame is self.recorded:
                 forget_recording(self)
@@ -314,13 +321,27 @@ cdef class Callable:
         group.add(self.code.planner, self)
         return True
 
-    cdef list _idle_frames(self):
-        return [] + self.frames if self.hot is None else self.frames + [self.hot]
+    cdef list _taken_frames(self):
+        """All idle frames, out of the way of calls that start."""
+        cdef list idle = taken_from(self.frames)
+        cdef Frame hot = taken_hot(self)
+        if hot is not None:
+            idle.append(hot)
+        return idle
+
+    cdef int _give_back(self, list idle) except -1:
+        """The same frames, the last one first for the next call."""
+        cdef Frame frame
+        for frame in reversed(idle):
+            put_back(self, frame)
+        return 0
 
     def kept_bytes(self):
         """The memory that idle frames keep between calls, in bytes."""
         cdef Frame frame
-        own = sum([bytes_kept_by(frame) for frame in self._idle_frames()])
+        cdef list idle = self._taken_frames()
+        own = sum([bytes_kept_by(frame) for frame in idle])
+        self._give_back(idle)
         return own + sum([loop.kept_bytes() for loop in loops_in(self.program)])
 
     def last_shapes(self):
@@ -331,8 +352,10 @@ cdef class Callable:
         list of tuple or None
             One entry a cell; None: an object, or not computed.
         """
-        cdef list idle = self._idle_frames()
-        return shapes_of(<Frame>idle[len(idle) - 1]) if idle else [None] * len(self.program.cells)
+        cdef list idle = self._taken_frames()
+        shapes = shapes_of(<Frame>idle[len(idle) - 1]) if idle else [None] * len(self.program.cells)
+        self._give_back(idle)
+        return shapes
 
     def measurements(self):
         """The ``Profile`` of the program, or None if its calls are not measured."""
@@ -558,8 +581,9 @@ cdef class Callable:
 
     cdef bint _is_plain(self, int index) except -1:
         """Whether an argument converts by the rules of ``conversion.pyx``; they depend on the configuration."""
-        if self.conversion_rules != current_rules:
-            self._look_up_rules()
+        if published(&self.conversion_rules) != current_rules:
+            with cython.critical_section(self):
+                self._look_up_rules()
         return self.arguments[index].target.plain and not self.argument_types[index].filter_checks_isfinite
 
     cdef int _look_up_rules(self) except -1:
@@ -573,7 +597,7 @@ cdef class Callable:
             argument.target.lossless = mask_of(lossless or ())
             argument.plain_float = (argument.target.plain and argument.access == READ and argument.target.ndim == 0
                                     and argument.target.typenum == cnp.NPY_DOUBLE)
-        self.conversion_rules = rules
+        publish(&self.conversion_rules, rules)
         return 0
 
     cdef object _trusted(self, int index, value):
@@ -688,7 +712,10 @@ cdef class Callable:
 
     cdef Frame _other_frame(self):
         """A frame for a call while another one runs, or the first one after ``free``."""
-        return <Frame>self.frames.pop() if self.frames else self._new_frame()
+        try:
+            return <Frame>self.frames.pop() if self.frames else self._new_frame()
+        except IndexError:                          # another thread has taken the last one
+            return self._new_frame()
 
     cdef int _put_aside(self, Frame frame) except -1:
         """Keep an idle frame beside the hot one, unless there are enough, or no memory for another."""
@@ -700,21 +727,30 @@ cdef class Callable:
         return 0
 
 
-cdef inline Frame idle_frame(Callable self):
-    cdef Frame frame = self.hot
-    if frame is None:
-        return self._other_frame()
+cdef inline Frame taken_hot(Callable self):
+    cdef Frame frame
+    shut(&self.latch)
+    frame = self.hot
     self.hot = None
+    open_latch(&self.latch)
     return frame
+
+
+cdef inline Frame idle_frame(Callable self):
+    cdef Frame frame = taken_hot(self)
+    return self._other_frame() if frame is None else frame
 
 
 cdef inline int put_back(Callable self, Frame frame) except -1:
     """The frame is idle again."""
+    cdef bint is_hot
     let_go(frame, self.n_arguments)                 # may run any code, which may call this function
-    if self.hot is not None or kept_frames == 0:
-        return self._put_aside(frame)
-    self.hot = frame
-    return 0
+    shut(&self.latch)
+    is_hot = self.hot is None and kept_frames != 0
+    if is_hot:
+        self.hot = frame
+    open_latch(&self.latch)
+    return 0 if is_hot else self._put_aside(frame)
 
 
 cdef inline object finish(Callable self, Frame frame):
@@ -806,7 +842,7 @@ cdef list listed(Callable self, PyObject** values):
     cdef PyObject* results = new_list(self.n_results)
     if results != NULL:
         PyObject_GC_UnTrack(results)
-    if results == NULL or bind_step(self, frame, values) < 0 or run_step(self, frame) < 0:
+    if results == NULL or run_on(self, frame, values) < 0:
         Py_XDECREF(results)
         recover(self, frame)
     PyObject_GC_Track(results)
@@ -935,9 +971,21 @@ cdef object enter_measured(PyObject* self_pointer, PyObject** arguments, size_t 
 cdef inline Frame after_run(Callable self, PyObject** values):
     """A frame in which the program has run on these arguments."""
     cdef Frame frame = idle_frame(self)
-    if bind_step(self, frame, values) < 0 or run_step(self, frame) < 0:
+    if run_on(self, frame, values) < 0:
         recover(self, frame)
     return frame
+
+
+cdef inline int run_on(Callable self, Frame frame, PyObject** values) noexcept:
+    """Run the program on these arguments; returns -1 with an exception set."""
+    cdef Turn turn
+    cdef int status
+    take_turn(&turn, self.turn)
+    status = bind_step(self, frame, values)
+    if status >= 0:
+        status = run_step(self, frame)
+    end_turn(&turn, self.turn)
+    return status
 
 
 cdef int bind(Callable self, Frame frame, PyObject** values) except -1:
@@ -1032,7 +1080,10 @@ cdef bint may_record(Callable self, Frame frame) noexcept:
     cdef Cell** results = frame.machine.operands + frame.code.first_result
     cdef int index
     if self.recorded is None:
-        self.recorded, repeats.keeps = frame, frame.machine.context.keeps
+        shut(&self.latch)
+        if self.recorded is None:
+            self.recorded, repeats.keeps = frame, frame.machine.context.keeps
+        open_latch(&self.latch)
     if self.recorded is not frame or repeats.layouts == MOST_LAYOUTS or frame.n_results > MOST_RESULTS:
         return False
     if repeats.epoch != frame.machine.epoch:

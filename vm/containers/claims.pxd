@@ -8,6 +8,9 @@ cdef struct Claim:                  # one in each container; read and changed un
     long generation                 # of the process: a forked child forgets what vanished threads claimed
     PyObject* container             # whose claim it is, for messages; borrowed
 
+# What containers and claims are read and changed under, where there is no GIL; see ``free_threads.h``.
+cdef object values_turn
+
 cdef int changes_in_progress        # how many containers are `changing`; 0 nearly always
 
 # All are called with the GIL held, and return with the GIL held. Arrays of several claims are sorted by address.

@@ -13,6 +13,7 @@ a thread that wants to read it waits.
 * A forked child has only the thread that forked; what others had claimed is free there. A fork waits for running
   changes, so the child finds every value whole.
 """
+cimport cython
 from libc.stdlib cimport free, malloc
 
 import os
@@ -31,10 +32,14 @@ cdef extern from * nogil:
     #include <time.h>
     static pthread_mutex_t phintys_claims_lock;
     static pthread_cond_t phintys_claims_news;
+    static clockid_t phintys_claims_clock;          /* one that nobody sets, where there is one to wait by */
     static void phintys_make_claims_lock(void) {
         pthread_condattr_t attributes;
         pthread_condattr_init(&attributes);
-        pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+        phintys_claims_clock = CLOCK_REALTIME;
+    #ifndef __APPLE__
+        if (pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC) == 0) phintys_claims_clock = CLOCK_MONOTONIC;
+    #endif
         pthread_mutex_init(&phintys_claims_lock, NULL);
         pthread_cond_init(&phintys_claims_news, &attributes);
         pthread_condattr_destroy(&attributes);
@@ -45,7 +50,7 @@ cdef extern from * nogil:
     /* Under the lock: until there is news, at most so many milliseconds. */
     static void phintys_await_news(long milliseconds) {
         struct timespec end;
-        clock_gettime(CLOCK_MONOTONIC, &end);
+        clock_gettime(phintys_claims_clock, &end);
         end.tv_nsec += milliseconds * 1000000;
         end.tv_sec += end.tv_nsec / 1000000000;
         end.tv_nsec %= 1000000000;
@@ -77,6 +82,7 @@ cdef long generation = 0            # of this process: how many forks lead to it
 cdef unsigned long survivor = 0     # the thread that forked this process,
 cdef long survivor_since = 0        # and the generation since which it is the same thread
 changes_in_progress = 0
+values_turn = object()
 
 
 # ---- sleeping and waking ---------------------------------------------------------------------------------------------
@@ -353,18 +359,21 @@ cdef void forget_vanished_threads() noexcept nogil:
 def before_fork():
     """Wait for running changes, and let none begin until the fork is done."""
     global forks_in_progress
-    while changes_in_progress:
-        sleep()
-    forks_in_progress += 1
+    with cython.critical_section(values_turn):
+        while changes_in_progress:
+            sleep()
+        forks_in_progress += 1
 
 
 def after_fork():
     """In the parent: changes may begin again."""
     global forks_in_progress
-    forks_in_progress -= 1
-    wake()
+    with cython.critical_section(values_turn):
+        forks_in_progress -= 1
+        wake()
 
 
 phintys_make_claims_lock()
 pthread_atfork(NULL, NULL, forget_vanished_threads)
-os.register_at_fork(before=before_fork, after_in_parent=after_fork)
+if hasattr(os, "register_at_fork"):          # Windows has no forks
+    os.register_at_fork(before=before_fork, after_in_parent=after_fork)

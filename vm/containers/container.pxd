@@ -27,6 +27,7 @@ cdef class Container:
     cdef bint _overwrite(self, value) except -1
     cdef int _copy_in(self, value, Cell* fresh) except -1
     cdef bint _is_alone(self) noexcept
+    cdef object _got(self, bint borrow)
     cdef object _device_value(self, bint borrow)
     cdef int _new_cell(self, Cell* fresh, npy_intp* dimensions) except -1
     cdef int _replace_at_device(self, value, bint borrow, Cell* fresh) except -1

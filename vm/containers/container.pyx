@@ -15,6 +15,7 @@ other updates of the same call are visible, and the claims have been given up.
 * To replace a value, a thread first claims the container, and so waits for running updates; to read, it waits
   only while a commit is writing.
 """
+cimport cython
 cimport numpy as cnp
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy
@@ -26,7 +27,7 @@ from phintys.vm.abi cimport (
     cell_is_contiguous, cell_is_whole, cell_to_array, cell_to_number, context_clear, context_init, device_memory, drop,
     overlap, owner_is_alone, span_of, span_of_cell)
 from phintys.vm.containers.claims cimport (
-    Claim, begin_change, changes_in_progress, claim, end_change, give_up, wait_until_whole)
+    Claim, begin_change, changes_in_progress, claim, end_change, give_up, values_turn, wait_until_whole)
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.pool cimport FOREIGN, GIVEN, HOST, Buffer, buffer_references, buffer_release, buffer_retain
 from phintys.vm.python_api cimport Py_INCREF, Py_XDECREF, PyObject
@@ -158,6 +159,10 @@ cdef class Container:
 
         An array that was borrowed keeps its value when the container gets another one.
         """
+        with cython.critical_section(values_turn):
+            return self._got(borrow)
+
+    cdef object _got(self, bint borrow):
         self._wait_until_whole()
         if self.cell.flags & CELL_OBJECT:
             if self.cell.object == NULL:
@@ -261,12 +266,13 @@ cdef class Container:
         elif not fits(&self.cell, value):
             raise TypeError(f"a container of type {self.type} cannot hold {type(value)} as it is: {value!r}")
         fresh.buffer, fresh.object, fresh.shape = NULL, NULL, dimensions
-        claim(&mine, 1)
-        try:
-            self._replace(value, borrow, &fresh)
-        finally:
-            give_up(&mine, 1)
-            let_go(&fresh)
+        with cython.critical_section(values_turn):
+            claim(&mine, 1)
+            try:
+                self._replace(value, borrow, &fresh)
+            finally:
+                give_up(&mine, 1)
+                let_go(&fresh)
 
     cdef int _replace(self, value, bint borrow, Cell* fresh) except -1:
         """Put the value in; what the container had is in ``fresh`` then, unless it was overwritten."""
@@ -378,12 +384,13 @@ cdef class Container:
         """The value itself, as in Theano: the same array each time, and writing to its elements writes to the
         container. Setting it converts as ``type.filter`` does. An array keeps the value it had when the container gets
         another."""
-        self._wait_until_whole()
-        if self.cell.flags & CELL_DEVICE:
-            return self.get(borrow=True)
-        if self.cell.buffer == NULL and not self.cell.flags & CELL_OBJECT:
-            move_out(self)
-        return the_same_array(self, self.get(borrow=True))
+        with cython.critical_section(values_turn):
+            self._wait_until_whole()
+            if self.cell.flags & CELL_DEVICE:
+                return self._got(True)
+            if self.cell.buffer == NULL and not self.cell.flags & CELL_OBJECT:
+                move_out(self)
+            return the_same_array(self, self._got(True))
 
     @value.setter
     def value(self, value):
@@ -432,20 +439,22 @@ cdef int move_out(Container container) except -1:
 cdef void enlist(Container container) noexcept:
     """Add it to the list of all containers of arrays."""
     global first_holder
-    container.next = first_holder
-    if first_holder != NULL:
-        (<Container>first_holder).previous = <void*>container
-    first_holder = <void*>container
+    with cython.critical_section(values_turn):
+        container.next = first_holder
+        if first_holder != NULL:
+            (<Container>first_holder).previous = <void*>container
+        first_holder = <void*>container
 
 
 cdef void strike_off(Container container) noexcept:
     global first_holder
-    if container.previous != NULL:
-        (<Container>container.previous).next = container.next
-    elif first_holder == <void*>container:
-        first_holder = container.next
-    if container.next != NULL:
-        (<Container>container.next).previous = container.previous
+    with cython.critical_section(values_turn):
+        if container.previous != NULL:
+            (<Container>container.previous).next = container.next
+        elif first_holder == <void*>container:
+            first_holder = container.next
+        if container.next != NULL:
+            (<Container>container.next).previous = container.previous
 
 
 cdef bint fits(Cell* cell, value) noexcept:
@@ -506,8 +515,10 @@ cdef class Claimed:
         free(self.claims)
 
     def __enter__(self):
-        claim(self.claims, self.count)
+        with cython.critical_section(values_turn):
+            claim(self.claims, self.count)
         return self
 
     def __exit__(self, *exception):
-        give_up(self.claims, self.count)
+        with cython.critical_section(values_turn):
+            give_up(self.claims, self.count)

@@ -26,3 +26,4 @@ cpdef npy_intp length_of_blocks(npy_intp bytes)
 cdef int keep_results(Code code) except -1
 cdef int drop_large(Frame frame) except -1
 cdef int empty_idle(list idle) except -1
+cdef object kept_by_idle(list idle)

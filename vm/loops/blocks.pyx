@@ -8,7 +8,8 @@ first block, which is small; later runs of the loop begin with what has been fou
 from phintys.vm.abi cimport cell_size, drop
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.machine.code cimport Instruction
-from phintys.vm.machine.frame cimport IN_BODY, bytes_kept_by, empty_frame, give_up_larger, take_layout
+from phintys.vm.machine.frame cimport (
+    IN_BODY, bytes_kept_by, empty_frame, give_up_larger, idle_frame, take_layout, taken_from)
 from phintys.vm.machine.interpreter cimport execute
 from phintys.vm.pool cimport HOST, SMALL_CLASSES
 
@@ -47,7 +48,7 @@ cdef class Blocks:
 
     cdef Frame begin(self, Context* context):
         """A frame for one run of the loop."""
-        cdef Frame frame = <Frame>self.idle.pop() if self.idle else Frame(self.code)
+        cdef Frame frame = idle_frame(self.idle, self.code)
         frame.machine.context.workers = context.workers
         frame.machine.context.poison = context.poison
         frame.machine.context.flags |= IN_BODY
@@ -98,8 +99,7 @@ cdef class Blocks:
 
     def kept_bytes(self):
         """The memory that idle frames keep between calls, in bytes."""
-        cdef Frame frame
-        return sum([bytes_kept_by(frame) for frame in self.idle])
+        return kept_by_idle(self.idle)
 
 
 cpdef npy_intp length_of_blocks(npy_intp bytes):
@@ -108,14 +108,22 @@ cpdef npy_intp length_of_blocks(npy_intp bytes):
 
 
 cdef int empty_idle(list idle) except -1:
-    """Empty idle frames; meanwhile they are out of the way of calls that start."""
+    """Empty idle frames."""
     cdef Frame frame
-    cdef list taken = idle[:]
-    idle.clear()
+    cdef list taken = taken_from(idle)
     for frame in taken:
         empty_frame(frame)
     idle.extend(taken)
     return 0
+
+
+cdef object kept_by_idle(list idle):
+    """The memory that idle frames keep, in bytes."""
+    cdef Frame frame
+    cdef list taken = taken_from(idle)
+    size = sum([bytes_kept_by(frame) for frame in taken])
+    idle.extend(taken)
+    return size
 
 
 cdef int keep_results(Code code) except -1:

@@ -38,12 +38,13 @@ from phintys.vm.abi cimport (
     device_memory, drop, set_contiguous_strides)
 from phintys.vm.containers.claims cimport let_others_in
 from phintys.vm.limits cimport MAX_RANK
-from phintys.vm.loops.blocks cimport Blocks, drop_large, empty_idle, keep_results
+from phintys.vm.loops.blocks cimport Blocks, drop_large, empty_idle, keep_results, kept_by_idle
 from phintys.vm.loops.replay cimport Replay
 from phintys.vm.machine.code cimport Code
 from phintys.vm.machine.copies cimport copy_elements
 from phintys.vm.machine.failure cimport what_failed
-from phintys.vm.machine.frame cimport IN_BODY, UNATTENDED, Frame, bytes_kept_by, give_up_larger, reset, take_layout
+from phintys.vm.machine.frame cimport (
+    IN_BODY, UNATTENDED, Frame, give_up_larger, idle_frame, reset, take_layout, taken_from)
 from phintys.vm.machine.interpreter cimport execute, is_zero
 from phintys.vm.machine.plays cimport can_note, play_all
 from phintys.vm.machine.profile cimport end, phintys_seconds
@@ -317,7 +318,7 @@ cdef class LoopKernel(Kernel):
 
     cdef int _run(self, Context* context, Cell** operands, bint given) except -1:
         cdef LoopRun run = LoopRun.__new__(LoopRun)
-        cdef Frame frame = <Frame>self.idle.pop() if self.idle else Frame(self.code)
+        cdef Frame frame = idle_frame(self.idle, self.code)
         run.frame, run.outer, run.given = frame, operands, given
         cdef double start = 0 if self.code.profile is None else phintys_seconds()
         frame.machine.context.workers = context.workers
@@ -367,8 +368,10 @@ cdef class LoopKernel(Kernel):
         list of tuple or None
             One entry a cell; None: not computed.
         """
-        cdef list idle = self.idle
-        return shapes_of(<Frame>idle[len(idle) - 1]) if idle else [None] * len(self.program.cells)
+        cdef list idle = taken_from(self.idle)
+        shapes = shapes_of(<Frame>idle[len(idle) - 1]) if idle else [None] * len(self.program.cells)
+        self.idle.extend(idle)
+        return shapes
 
     def fail_at(self, position=None, step=0):
         """Let an instruction of the body raise ``RuntimeError`` when it is run for the step-th time, in the next run of
@@ -417,9 +420,7 @@ cdef class LoopKernel(Kernel):
 
     def kept_bytes(self):
         """The memory that idle frames keep between calls, in bytes."""
-        cdef Frame frame
-        return sum([bytes_kept_by(frame) for frame in self.idle],
-                   0 if self.blocks is None else self.blocks.kept_bytes())
+        return kept_by_idle(self.idle) + (0 if self.blocks is None else self.blocks.kept_bytes())
 
     # ---- before the first step ---------------------------------------------------------------------------------------
     cdef int _begin(self, Context* context, LoopRun run) except -1:

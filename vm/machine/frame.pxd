@@ -135,6 +135,10 @@ cdef inline void compare_layouts(Machine* machine, Cell** operands, int first, i
                 return
             number += 2
 
+# Of a list of idle frames: one, or a new one; all, which are then out of the way of calls that start. Several threads
+# may ask at the same time.
+cdef Frame idle_frame(list idle, Code code)
+cdef list taken_from(list idle)
 cdef void empty_after(Frame frame) noexcept
 cdef int reset(Frame frame) except -1
 cdef void forget_results(Frame frame) noexcept

@@ -293,6 +293,23 @@ cdef size_t bytes_kept_by(Frame frame) noexcept:
     return size
 
 
+cdef Frame idle_frame(list idle, Code code):
+    try:
+        return <Frame>idle.pop() if idle else Frame(code)
+    except IndexError:
+        return Frame(code)
+
+
+cdef list taken_from(list idle):
+    cdef list taken = []
+    try:
+        while idle:
+            taken.append(idle.pop(0))
+    except IndexError:
+        pass
+    return taken
+
+
 cdef void forget_results(Frame frame) noexcept:
     """Drop results that the caller did not get."""
     cdef int index

@@ -10,6 +10,7 @@ from phintys.vm.abi cimport (
     CELL_DEVICE, CELL_NUMBER, CELL_OBJECT, Cell, cell_give_array, cell_hold_array, cell_to_array, cell_to_number,
     device_memory, drop)
 from phintys.vm.containers.container cimport Container
+from phintys.vm.free_threads cimport references
 from phintys.vm.machine.code cimport Code, Instruction
 from phintys.vm.machine.frame cimport Frame, Machine, compare_layouts, remember_layouts
 from phintys.vm.python_api cimport Py_INCREF, PyErr_SetObject, PyObject
@@ -21,7 +22,6 @@ cnp.import_array()
 
 cdef extern from *:
     object PyArray_View(cnp.ndarray, void*, void*)
-    int Py_REFCNT(void*)
 
 
 cdef object argument_of(Cell* cell, bint writeable):
@@ -120,7 +120,7 @@ cdef int take_output(Machine* machine, Cell* cell, list storage, variable, bint 
     storage[0] = None
     value = None
     # Others may keep or change this memory: the op, or the owner of an input that was returned as it is.
-    if not may_alias and (Py_REFCNT(<void*>array) > 1 or cnp.PyArray_BASE(array) is not NULL):
+    if not may_alias and (references(<PyObject*>array) > 1 or cnp.PyArray_BASE(array) is not NULL):
         array = array.copy()
     cell_hold_array(&machine.context, cell, array)
     return 0

@@ -9,8 +9,9 @@
  * time would cost 25 instructions a result. Only called with the GIL. */
 static inline PyArray_Descr* phintys_plain_dtype(int typenum) {
     static PyArray_Descr* known[NPY_NTYPES_LEGACY];
-    if (known[typenum] == NULL) known[typenum] = PyArray_DescrFromType(typenum);
-    return known[typenum];
+    PyArray_Descr* found = __atomic_load_n(&known[typenum], __ATOMIC_RELAXED);
+    if (found == NULL) __atomic_store_n(&known[typenum], found = PyArray_DescrFromType(typenum), __ATOMIC_RELAXED);
+    return found;
 }
 /* Whether the array has the flags, the shape, the strides (NULL: those of C order, exactly, which the flag does not
  * say where lengths are 0 or 1) and the very dtype that NumPy gives a new array: another one may carry metadata. */

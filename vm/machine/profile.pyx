@@ -4,6 +4,7 @@ In a program that is profiled, PROFILE replaces each instruction; the interprete
 does what the instruction is for. Nothing is there in other programs. A frame has records of its own, so that threads
 need no lock; at the end of a call they are added to those of the program.
 """
+cimport cython
 from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
@@ -59,16 +60,18 @@ cdef class Profile:
     cdef void add(self, Timing* timing) noexcept:
         """The end of a call: its records become the program's."""
         cdef int position
-        for position in range(self.count):
-            self.totals[position].calls += timing.records[position].calls
-            self.totals[position].seconds += timing.records[position].seconds
-            self.totals[position].bytes += timing.records[position].bytes
-            self.totals[position].at_device += timing.records[position].at_device
+        with cython.critical_section(self):
+            for position in range(self.count):
+                self.totals[position].calls += timing.records[position].calls
+                self.totals[position].seconds += timing.records[position].seconds
+                self.totals[position].bytes += timing.records[position].bytes
+                self.totals[position].at_device += timing.records[position].at_device
         memset(timing.records, 0, self.count * sizeof(Record))
 
     cdef void add_call(self, double seconds) noexcept:
-        self.calls += 1
-        self.seconds += seconds
+        with cython.critical_section(self):
+            self.calls += 1
+            self.seconds += seconds
         if self.skips_first:
             self.skips_first = False
             self.reset()

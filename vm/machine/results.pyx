@@ -15,6 +15,7 @@ from phintys.vm.abi cimport (
     Span, allocate, cell_is_whole, cell_size, cell_to_array, cell_to_number, cell_to_result, cell_to_view,
     device_memory, drop, overlap, owner_is_alone, span_of_cell)
 from phintys.vm.containers.container cimport is_held_by_another
+from phintys.vm.free_threads cimport references
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.machine.code cimport Instruction
 from phintys.vm.machine.copies cimport copy_elements, is_wasteful
@@ -30,7 +31,6 @@ cdef extern from "machine/plain_arrays.h":
     bint phintys_is_untouched(PyObject*, int, int, const npy_intp*) noexcept
     bint phintys_is_view_of(PyObject*, char*, int, int, const npy_intp*, const npy_intp*) noexcept
     void* phintys_data(PyObject*) noexcept
-    int Py_REFCNT(void*)
 
 
 cdef enum:
@@ -96,7 +96,7 @@ cdef int check_lent(Frame frame) except -1:
     cdef PyObject* array
     for index in frame.code.lent:
         array = frame.recycled[index]
-        if array != NULL and (Py_REFCNT(array) > 2 or overlaps_argument(frame, array) or is_in_container(array)):
+        if array != NULL and (references(array) > 2 or overlaps_argument(frame, array) or is_in_container(array)):
             take_back(frame, index)
             drop(&frame.machine.context, frame.machine.operands[frame.code.first_result + index])
     return 0
@@ -104,7 +104,7 @@ cdef int check_lent(Frame frame) except -1:
 
 cdef inline bint is_in_container(PyObject* lent) noexcept:
     """Whether the one user of a small lent result may be a container, which was to keep its value."""
-    return (Py_REFCNT(lent) == 2 and cnp.PyArray_BASE(<cnp.ndarray>lent) is NULL
+    return (references(lent) == 2 and cnp.PyArray_BASE(<cnp.ndarray>lent) is NULL
             and is_held_by_another(None, <cnp.ndarray>lent))
 
 
@@ -124,7 +124,7 @@ cdef bint overlaps_argument(Frame frame, PyObject* lent) noexcept:
 
 cdef inline bint is_unused(PyObject* array, Cell* cell) noexcept:
     """Whether an array of an earlier call is ours alone (or lent), as it was made, and of the cell's shape."""
-    return (array != NULL and not pool.stress and Py_REFCNT(array) <= (2 if cell.flags & CELL_LENT else 1)
+    return (array != NULL and not pool.stress and references(array) <= (2 if cell.flags & CELL_LENT else 1)
             and phintys_is_untouched(array, cell.typenum, cell.ndim, cell.shape) and not is_in_container(array))
 
 
@@ -147,7 +147,7 @@ cdef inline bint store_number(PyObject* array, const Cell* cell) noexcept:
     """Store a number of eight bytes in the array of an earlier call, if that is free; most results of small programs
     are such numbers."""
     if (cell.ndim or cell.itemsize != 8 or array == NULL or cell.flags & NO_PLAIN_NUMBER or cell.buffer != NULL
-            or Py_REFCNT(array) != 1
+            or references(array) != 1
             or not phintys_is_untouched(array, cell.typenum, 0, cell.shape)):
         return False
     (<double*>phintys_data(array))[0] = (<const double*>cell.data)[0]
