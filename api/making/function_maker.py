@@ -223,6 +223,7 @@ class FunctionMaker:
         written = destroyed_inputs(self._compiled) if self.accept_inplace else set()
         self._mutable = _where(spec.mutable or variable in written
                                for spec, variable in zip(self.arguments, self._compiled.inputs))
+        self._written = _where(variable in written for variable in self._compiled.inputs[:len(self.arguments)])
         self._handler = DestroyHandler(
             mutable=[self._compiled.inputs[position] for position in self._mutable],
             updates={self._compiled.inputs[number]: position for position, number in self.update_positions})
@@ -311,7 +312,7 @@ class FunctionMaker:
             self._measure_loops()
         program = self.mode.link(self._compiled, self._history, n_arguments=len(self.arguments), containers=stored,
                                  updates=updates, n_outputs=len(self.outputs), allow_gc=self.mode.allow_gc,
-                                 name=self.name, mutable=self._mutable,
+                                 name=self.name, mutable=self._mutable, written=self._written,
                                  borrowed=_where(spec.borrow for spec in self.arguments),
                                  lent=_where(spec.borrow for spec in self.outputs),
                                  commit=self._handler.commit_nodes(self._compiled))

@@ -455,6 +455,18 @@ def test_a_result_is_not_in_the_memory_of_a_mutable_argument_unless_it_is_borrow
             numpy.testing.assert_array_equal(found, borrowed(numpy.linspace(0.0, 1.0, size), choice), name)
 
 
+@pytest.mark.parametrize("mode", ["FAST_RUN", "FAST_COMPILE"])
+def test_what_the_users_own_nodes_overwrite_holds_their_result(mode):
+    x, y = T.dvectors("x", "y")
+    for result in (T.inplace.add_inplace(x, y), T.inplace.add_inplace(x, y)[::-1], Doubles()(x)):
+        f = function([x, y], [result, Out(result * 3, borrow=True)], accept_inplace=True, mode=mode,
+                     on_unused_input="ignore")
+        argument = numpy.arange(SIZE, dtype="float64")
+        found, _ = f(argument, numpy.arange(SIZE, dtype="float64"))
+        assert argument.tolist() == (2 * numpy.arange(SIZE)).tolist() == sorted(found)
+        assert not may_alias(argument, found)
+
+
 @pytest.mark.parametrize("flags", [{}, {"borrow": True}, {"mutable": False}, {"mutable": False, "borrow": True}])
 def test_an_argument_that_is_not_mutable_is_not_overwritten(flags):
     x = T.dvector()

@@ -29,8 +29,8 @@ from phintys.vm.symbolic import SymbolicInstruction
 from phintys.vm.worker_count import usable_workers
 
 
-def link(fgraph, n_arguments, containers, updates, n_outputs, allow_gc=True, name=None, mutable=(), borrowed=(),
-         lent=(), commit=()):
+def link(fgraph, n_arguments, containers, updates, n_outputs, allow_gc=True, name=None, mutable=(), written=(),
+         borrowed=(), lent=(), commit=()):
     """Link an optimised graph.
 
     Parameters
@@ -50,6 +50,8 @@ def link(fgraph, n_arguments, containers, updates, n_outputs, allow_gc=True, nam
     name : str, optional
     mutable, borrowed : collection of int
         Arguments whose memory may be overwritten, or may be seen in results that are lent.
+    written : collection of int
+        Mutable arguments that the user's own nodes overwrite: there the caller looks for what they compute.
     lent : collection of int
         Results that the caller borrows.
     commit : sequence of Apply
@@ -63,7 +65,7 @@ def link(fgraph, n_arguments, containers, updates, n_outputs, allow_gc=True, nam
     order = schedule(fgraph)
     nodes = [node for node in order if node not in late]
     owners = Ownership(fgraph, nodes, late=late, n_arguments=n_arguments, n_outputs=n_outputs, updates=updates,
-                       mutable=mutable, borrowed=borrowed, lent=lent)
+                       mutable=mutable, written=written, borrowed=borrowed, lent=lent)
     cells, cell_of = assign_cells(fgraph, [*nodes, *late], n_arguments, owners)
     storage = list(containers)
     number = {id(container): position for position, container in enumerate(storage)}
@@ -244,6 +246,8 @@ class Lowering:
                 cell = self._copy(cell, "it is stored too")
             elif cell in taken:
                 cell = self._copy(cell, "it is a result twice")
+            elif variable in self.owners.copied:
+                cell = self._copy(cell, "the caller has this memory")
             taken.add(cell)
             results.append(cell)
         return results

@@ -18,10 +18,12 @@ class Ownership:
         Output of a node → the input that it may overwrite.
     access : dict
         Variable → a key of ``program.ACCESS``, unless it is the default.
+    copied : set of Variable
+        The results that may be in the memory of an argument that the user's own nodes overwrite.
     """
 
-    def __init__(self, fgraph, nodes, *, n_arguments, n_outputs, late=(), updates=(), mutable=(), borrowed=(),
-                 lent=()):
+    def __init__(self, fgraph, nodes, *, n_arguments, n_outputs, late=(), updates=(), mutable=(), written=(),
+                 borrowed=(), lent=()):
         nodes = [*nodes, *late]
         self._roots, self._chosen = view_roots_of(nodes, follow_choices=False)
         self.donors, self.access = {}, {}
@@ -33,8 +35,10 @@ class Ownership:
         stored = {fgraph.outputs[position] for position, _ in updates}
         results = set(fgraph.outputs[:n_outputs])
         kept = {variable for position, variable in enumerate(fgraph.outputs[:n_outputs]) if position not in lent}
+        by_user = given.intersection([fgraph.inputs[position] for position in written])
         if given:
-            self._part(kept, given)
+            self._part(kept, given - by_user)
+        self.copied = {variable for variable in kept if by_user and self._may_be_in(variable, by_user)}
         for variable in {fgraph.outputs[position]: None for position in lent}:
             if variable not in kept:
                 self._lend(variable, arguments, borrowed, shared - overwritten, stored)

@@ -255,7 +255,9 @@ def test_an_argument_that_the_users_own_op_overwrites():
     assert listing([x], Increment()(x), accept_inplace=True) == code("""
         CALL    C1 := Increment(C0)
         DROP    C0
-        RESULT  C1
+        COPY    C2 := copy of C1
+        DROP    C1
+        RESULT  C2
         HALT""")
 
 
