@@ -260,8 +260,8 @@ def remade_once(content: bytes) -> Function | None:
         known = remake(*pickle.loads(content))
         if known is None or not is_stateless(known):
             return known
-        while len(_remade) >= MOST_REMADE:
-            _remade.pop(next(iter(_remade)), None)
+        if len(_remade) >= MOST_REMADE:
+            _remade.pop(list(_remade)[0], None)         # a copy, as other threads may change it
         _remade[content] = known
     twin = known.maker.create_with(known.program, [container.twin() for container in known.input_storage])
     twin.trust_input = known.trust_input

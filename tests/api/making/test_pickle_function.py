@@ -341,6 +341,17 @@ def test_a_function_without_state_is_read_once(monkeypatch):
         assert pickle.loads(content) is None
 
 
+def test_so_many_are_known(monkeypatch):
+    from phintys.making import function_copies
+
+    x = T.dvector("x")
+    contents = [pickle.dumps(function([x], x + number)) for number in range(4)]
+    monkeypatch.setattr(function_copies, "MOST_REMADE", 3)
+    monkeypatch.setattr(function_copies, "_remade", {})
+    assert [pickle.loads(content)([0])[0] for content in contents] == [0, 1, 2, 3]
+    assert [len(function_copies._remade), pickle.loads(contents[0])([0])[0], len(function_copies._remade)] == [3, 0, 3]
+
+
 @pytest.mark.parametrize("kind", ["shared", "default", "state", "random", "large"])
 def test_a_function_with_state_is_not(kind):
     """Its pickles are copies of their own; and large constants are not kept as bytes."""
