@@ -475,46 +475,9 @@ class CorrMM_gradInputs(_CorrelationGradient, AbstractConv_gradInputs):
                                          self.filter_dilation)[-self.convdim:]
 
 
-class Corr3dMM(CorrMM):
-    """The correlation of volumes with filters: ``(volumes, filters)``. Parameters are those of ``CorrMM``.
-
-    Examples
-    --------
-    >>> images, filters = T.ones((1, 1, 3, 3, 3)), T.ones((1, 1, 2, 2, 2))
-    >>> T.nnet.corr3d.Corr3dMM()(images, filters).eval().shape
-    (1, 1, 2, 2, 2)
-    """
-
-    _rank = 3
-
-    def __init__(self, border_mode="valid", subsample=None, filter_dilation=None, num_groups=1, openmp=None):
-        Correlation.__init__(self, border_mode, subsample, filter_dilation, num_groups)
-
-
-class Corr3dMM_gradWeights(CorrMM_gradWeights):
-    """The gradient of ``Corr3dMM`` by its filters: ``(volumes, gradient of the result, lengths of filters)``.
-
-    Examples
-    --------
-    >>> images, gradient = T.ones((1, 1, 3, 3, 3)), T.ones((1, 1, 2, 2, 2))
-    >>> T.nnet.corr3d.Corr3dMM_gradWeights()(images, gradient, (2, 2, 2)).eval().shape
-    (1, 1, 2, 2, 2)
-    """
-
-    _rank, __init__ = 3, Corr3dMM.__init__
-
-
-class Corr3dMM_gradInputs(CorrMM_gradInputs):
-    """The gradient of ``Corr3dMM`` by its volumes: ``(filters, gradient of the result, lengths of volumes)``.
-
-    Examples
-    --------
-    >>> filters, gradient = T.ones((1, 1, 2, 2, 2)), T.ones((1, 1, 2, 2, 2))
-    >>> T.nnet.corr3d.Corr3dMM_gradInputs()(filters, gradient, (3, 3, 3)).eval().shape
-    (1, 1, 3, 3, 3)
-    """
-
-    _rank, __init__ = 3, Corr3dMM.__init__
+# ---- of two and of three dimensions ----------------------------------------------------------------------------------
+def _init_corr3d(self, border_mode="valid", subsample=None, filter_dilation=None, num_groups=1, openmp=None):
+    Correlation.__init__(self, border_mode, subsample, filter_dilation, num_groups)
 
 
 def _init_2d(self, imshp=None, kshp=None, border_mode="valid", subsample=(1, 1), filter_flip=True,
@@ -528,93 +491,46 @@ def _init_3d(self, imshp=None, kshp=None, border_mode="valid", subsample=(1, 1, 
     BaseAbstractConv.__init__(self, 3, imshp, kshp, border_mode, subsample, filter_flip, filter_dilation, num_groups)
 
 
-class AbstractConv2d(CorrMM):
-    """The convolution of images with filters: ``(images, filters)``. Parameters are those of ``BaseAbstractConv``.
+TEXT = """{summary}
 
     Examples
     --------
-    >>> images, filters = T.ones((1, 1, 3, 3)), T.ones((1, 1, 2, 2))
-    >>> T.nnet.abstract_conv.AbstractConv2d()(images, filters).eval()[0, 0]
-    array([[4., 4.],
-           [4., 4.]])
+    >>> {first}, {second} = T.ones({first_shape}), T.ones({second_shape})
+    >>> T.nnet.{module}.{name}()({first}, {second}{lengths}).eval(){shown}
     """
-
-    __init__ = _init_2d
-
-
-class AbstractConv2d_gradWeights(CorrMM_gradWeights):
-    """The gradient of ``AbstractConv2d`` by its filters: ``(images, gradient of the result, lengths of filters)``.
-
-    Examples
-    --------
-    >>> images, gradient = T.ones((1, 1, 3, 3)), T.ones((1, 1, 2, 2))
-    >>> T.nnet.abstract_conv.AbstractConv2d_gradWeights()(images, gradient, (2, 2)).eval()[0, 0]
-    array([[4., 4.],
-           [4., 4.]])
-    """
-
-    __init__ = _init_2d
+# A convolution, its gradient by filters, and that by images: the end of the name, what it is, its first two operands,
+# the lengths of the result, and what the example shows of images of three rows and filters of two.
+ROLES = [
+    ("", "The {what} of {images} with filters: ``({images}, filters)``. Parameters are those of ``{like}``.",
+     ("images", "filters"), None, "[[4., 4.],\n           [4., 4.]]"),
+    ("_gradWeights", "The gradient of ``{family}`` by its filters: ``({images}, gradient of the result, lengths of "
+     "filters)``.", ("images", "gradient"), 2, "[[4., 4.],\n           [4., 4.]]"),
+    ("_gradInputs", "The gradient of ``{family}`` by its {images}: ``(filters, gradient of the result, lengths of "
+     "{images})``.", ("filters", "gradient"), 3, "[[1., 2., 1.],\n           [2., 4., 2.],\n           [1., 2., 1.]]"),
+]
 
 
-class AbstractConv2d_gradInputs(CorrMM_gradInputs):
-    """The gradient of ``AbstractConv2d`` by its images: ``(filters, gradient of the result, lengths of images)``.
-
-    Examples
-    --------
-    >>> filters, gradient = T.ones((1, 1, 2, 2)), T.ones((1, 1, 2, 2))
-    >>> T.nnet.abstract_conv.AbstractConv2d_gradInputs()(filters, gradient, (3, 3)).eval()[0, 0]
-    array([[1., 2., 1.],
-           [2., 4., 2.],
-           [1., 2., 1.]])
-    """
-
-    __init__ = _init_2d
-
-
-class AbstractConv3d(Corr3dMM):
-    """The convolution of volumes with filters: ``(volumes, filters)``. Parameters are those of ``BaseAbstractConv``.
-
-    Examples
-    --------
-    >>> images, filters = T.ones((1, 1, 3, 3, 3)), T.ones((1, 1, 2, 2, 2))
-    >>> T.nnet.abstract_conv.AbstractConv3d()(images, filters).eval().shape
-    (1, 1, 2, 2, 2)
-    """
-
-    __init__ = _init_3d
-
-
-class AbstractConv3d_gradWeights(Corr3dMM_gradWeights):
-    """The gradient of ``AbstractConv3d`` by its filters: ``(volumes, gradient of the result, lengths of filters)``.
-
-    Examples
-    --------
-    >>> images, gradient = T.ones((1, 1, 3, 3, 3)), T.ones((1, 1, 2, 2, 2))
-    >>> T.nnet.abstract_conv.AbstractConv3d_gradWeights()(images, gradient, (2, 2, 2)).eval().shape
-    (1, 1, 2, 2, 2)
-    """
-
-    __init__ = _init_3d
-
-
-class AbstractConv3d_gradInputs(Corr3dMM_gradInputs):
-    """The gradient of ``AbstractConv3d`` by its volumes: ``(filters, gradient of the result, lengths of volumes)``.
-
-    Examples
-    --------
-    >>> filters, gradient = T.ones((1, 1, 2, 2, 2)), T.ones((1, 1, 2, 2, 2))
-    >>> T.nnet.abstract_conv.AbstractConv3d_gradInputs()(filters, gradient, (3, 3, 3)).eval().shape
-    (1, 1, 3, 3, 3)
-    """
-
-    __init__ = _init_3d
+def _family(family, bases, rank, init, module, what="convolution", like="BaseAbstractConv"):
+    """Make the classes of a convolution of one rank: itself, its gradient by filters, and that by images."""
+    images = ("images", "volumes")[rank - 2]
+    for base, (ending, summary, operands, length, elements) in zip(bases, ROLES):
+        shapes = [(1, 1) + (3 if operand == "images" else 2,) * rank for operand in operands]
+        text = TEXT.format(
+            summary=summary.format(what=what, like=like, family=family, images=images), module=module,
+            name=family + ending, first=operands[0], second=operands[1], first_shape=shapes[0], second_shape=shapes[1],
+            lengths=f", {(length,) * rank}" if length else "",
+            shown=(f"[0, 0]\n    array({elements})" if rank == 2 else f".shape\n    {(1, 1) + (length or 2,) * rank}"))
+        yield type(family + ending, (base,), {"__module__": __name__, "__doc__": text, "__init__": init, "_rank": rank})
 
 
 FAMILIES = [(AbstractConv, AbstractConv_gradWeights, AbstractConv_gradInputs),
-            (CorrMM, CorrMM_gradWeights, CorrMM_gradInputs),
-            (Corr3dMM, Corr3dMM_gradWeights, Corr3dMM_gradInputs),
-            (AbstractConv2d, AbstractConv2d_gradWeights, AbstractConv2d_gradInputs),
-            (AbstractConv3d, AbstractConv3d_gradWeights, AbstractConv3d_gradInputs)]
-for _family in FAMILIES:
-    for _op in _family:
-        _op.family = _family
+            (CorrMM, CorrMM_gradWeights, CorrMM_gradInputs)]
+FAMILIES += [tuple(_family(name, FAMILIES[1], *row)) for name, *row in (
+    ("Corr3dMM", 3, _init_corr3d, "corr3d", "correlation", "CorrMM"),
+    ("AbstractConv2d", 2, _init_2d, "abstract_conv"), ("AbstractConv3d", 3, _init_3d, "abstract_conv"))]
+Corr3dMM, Corr3dMM_gradWeights, Corr3dMM_gradInputs = FAMILIES[2]
+AbstractConv2d, AbstractConv2d_gradWeights, AbstractConv2d_gradInputs = FAMILIES[3]
+AbstractConv3d, AbstractConv3d_gradWeights, AbstractConv3d_gradInputs = FAMILIES[4]
+for _classes in FAMILIES:
+    for _op in _classes:
+        _op.family = _classes
