@@ -233,7 +233,7 @@ def matrix_rank(A, tol=None, hermitian=False, *, rtol=None):
         share = elementwise.maximum(shape_i(A, A.type.ndim - 2), shape_i(A, A.type.ndim - 1)) * float(
             numpy.finfo(values.type.dtype).eps) if rtol is None else as_tensor_variable(rtol)
         share = dimshuffle(share, *range(share.type.ndim), "x")
-        largest = elementwise.maximum(reduction.max(values, axis=-1, keepdims=True),
+        largest = elementwise.maximum(reduction.reduce_by(reduction.MaxOrLowest, values, -1, True),
                                       constant(0, dtype=values.type.dtype))
         tol = largest * as_dtype(share, values.type.dtype)
     else:

@@ -7,10 +7,13 @@ and rewrites are those of the products.
 """
 import numpy
 
+from phintys.ops.elementwise.elementwise_functions import eq
+from phintys.ops.identity.assertion import Check
 from phintys.ops.linalg.diagonal import diagonal
 from phintys.ops.products.products import contracted
 from phintys.ops.reduction.reduction import sum as sum_over
 from phintys.ops.shape.dimshuffle import dimshuffle
+from phintys.ops.shape.shape import shape_i
 from phintys.ops.types.constant import as_tensor_variable
 
 
@@ -145,6 +148,10 @@ def _without_repeats(operand, names):
         while names.count(name) > 1:
             first = names.index(name)
             second = names.index(name, first + 1)
+            known, lengths = operand.type.shape, [shape_i(operand, axis) for axis in (first, second)]
+            if known[first] is None or known[first] != known[second]:
+                operand = Check(f"einsum: the dimensions of the repeated label {name} have different lengths")(
+                    operand, eq(*lengths))
             operand = diagonal(operand, 0, first, second)
             names = [*names[:first], *names[first + 1:second], *names[second + 1:], name]
     return operand, names

@@ -26,6 +26,7 @@ from sanitizers import FILES, run_file
 
 import phintys
 import phintys.tensor as T
+from phintys import SharedVariable
 from phintys.ops.types.tensor_type import TensorType
 from phintys.vm.machine.interpreter import interrupt_at_look
 from phintys.vm.pool import fail_allocation, pool_statistics
@@ -69,13 +70,9 @@ class Checked:
 
     def results(self):
         found = [numpy.array(result) for result in self.function(*self.arguments)]
-        found += [numpy.array(variable.get_value()) for variable in self.shared if self.are_numbers(variable)]
+        found += [value for value in map(SharedVariable.get_value, self.shared) if isinstance(value, numpy.ndarray)]
         self.restore()
         return found
-
-    @staticmethod
-    def are_numbers(variable):
-        return isinstance(variable.type, TensorType)
 
     def give_back(self):
         self.function.free()
@@ -96,7 +93,8 @@ class Checked:
         self.give_back()
         assert pool_statistics()["live_buffers"] == before, "a buffer is lost"
         for variable, value in zip(self.shared, self.start):
-            assert not self.are_numbers(variable) or (variable.get_value() == value).all(), "a shared value has changed"
+            assert not isinstance(value, numpy.ndarray) or numpy.array_equal(variable.get_value(), value), (
+                "a shared value has changed")
         self.restore()
         if self.comparable:
             for one, other in zip(self.results(), self.expected):

@@ -25,7 +25,14 @@ CORNERS = [
     *[(f"n.{name}(a, dtype={dtype!r})", BIG) for name in ("sum", "mean", "prod")
       for dtype in ("float64", "float32", "complex128") if (name, dtype) != ("prod", "float32")],
     ("n.sum(a, axis=0, dtype='float64')", numpy.full((3, 2), 2**64 - 1, "uint64")),
+    # A ufunc computes in the dtype that is asked for.
+    *[(f"n.{name}(a, a, dtype={dtype!r})", value) for name in ("add", "multiply", "hypot") for dtype, value in (
+        ("float64", numpy.array([True, False])), ("float32", numpy.array([100, 3], "int8")))],
+    ("n.subtract(a, a[::-1], dtype='int64')", numpy.array([200, 3], "uint8")),
+    ("n.true_divide(a, 3, dtype='float64')", numpy.array([200, 3], "float32")),
+    ("n.ldexp(a, 2, dtype='float64')", numpy.array([3e38, 3], "float32")),
     # No axes, and a length of 0.
+    ("n.linalg.matrix_rank(a)", numpy.zeros((0, 0))), ("n.linalg.matrix_rank(a)", numpy.zeros((2, 0, 3))),
     ("n.median(a, axis=())", numpy.zeros((0, 3))),
     ("n.quantile(a, 0.5, axis=())", numpy.zeros((2, 0, 3))),
     ("n.take(a, [])", numpy.zeros(3)), ("n.take(a, [], 0)", numpy.zeros((2, 3))),
@@ -33,6 +40,8 @@ CORNERS = [
     ("n.exp2(a)", numpy.array([complex(INF, 0), complex(-INF, 0), complex(INF, 1), complex(1, INF), 1 + 2j])),
 ]
 RUN_TIME_MISTAKES = [
+    ("T.einsum('ii->i', T.outer(a, a)[k:])", ValueError, (1, 2)),
+    ("T.einsum('ii', T.outer(a, a)[:, k:])", ValueError, (1, 2)),
     ("T.insert(a, k, 9.0)", IndexError, (-4, 4)), ("T.insert(a, T.stack([0, k]), 9.0)", IndexError, (-4, 4)),
     ("T.nanmedian(a[k:])", ValueError, (3,)), ("T.nanquantile(a[k:], [0.2, 0.4])", ValueError, (3,)),
 ]
