@@ -10,9 +10,10 @@ import re
 import warnings
 
 import numpy
-import pytensor.tensor as pt
 from pytensor_reference import PYTHON, ifelse, pytensor
 from seed_ranges import main
+
+pt = pytensor.tensor
 
 # Kinds of dtypes, least and most dimensions of ``a``, and texts; ``b`` and ``c`` have its type and shape.
 STEPS = """
