@@ -13,14 +13,10 @@ from phintys.vm.thresholds cimport LONG_CUMULATIVE
 cnp.import_array()
 
 cdef extern from "linalg/polynomial_loops.h" nogil:
-    void (*phintys_horner_float[PHINTYS_SETS])(const float* p, npy_intp terms, const float* x, float* out,
-                                               npy_intp count) noexcept nogil
-    void (*phintys_horner_double[PHINTYS_SETS])(const double* p, npy_intp terms, const double* x, double* out,
-                                                npy_intp count) noexcept nogil
-    void (*phintys_power_sums_float[PHINTYS_SETS])(const float* g, const float* x, npy_intp count, double* out,
-                                                   npy_intp terms) noexcept nogil
-    void (*phintys_power_sums_double[PHINTYS_SETS])(const double* g, const double* x, npy_intp count, double* out,
-                                                    npy_intp terms) noexcept nogil
+    void (*phintys_horner[2][PHINTYS_SETS])(const void* p, npy_intp terms, const void* x, void* out, npy_intp first,
+                                            npy_intp count) noexcept nogil
+    void (*phintys_power_sums[2][PHINTYS_SETS])(const void* g, const void* x, npy_intp count, double* out,
+                                                npy_intp terms) noexcept nogil
 
 cdef enum:
     MULTIPLICATIONS = 10               # for what is counted as one element
@@ -40,12 +36,7 @@ cdef struct Part:
 
 cdef void horner_part(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil:
     cdef Part* part = <Part*>argument
-    if part.double_precision:
-        phintys_horner_double[usable_set()](<const double*>part.p, part.terms, <const double*>part.x + start,
-                                            <double*>part.out + start, stop - start)
-    else:
-        phintys_horner_float[usable_set()](<const float*>part.p, part.terms, <const float*>part.x + start,
-                                           <float*>part.out + start, stop - start)
+    phintys_horner[part.double_precision][usable_set()](part.p, part.terms, part.x, part.out, start, stop - start)
 
 
 cdef class HornerKernel(Kernel):
@@ -109,11 +100,10 @@ cdef class PowerSumsKernel(Kernel):
         cdef char* g = data_without_gaps(context, operands[0], context.scratch)
         cdef char* x = data_without_gaps(context, operands[1], context.scratch + size)
         cdef double* sums = <double*>(context.scratch + 2 * size)
+        phintys_power_sums[self.double_precision][usable_set()](g, x, count, sums, terms)
         if self.double_precision:
-            phintys_power_sums_double[usable_set()](<const double*>g, <const double*>x, count, sums, terms)
             memcpy(operands[3].data, sums, terms * sizeof(double))
         else:
-            phintys_power_sums_float[usable_set()](<const float*>g, <const float*>x, count, sums, terms)
             for term in range(terms):
                 (<float*>operands[3].data)[term] = <float>sums[term]
         return 0

@@ -13,7 +13,7 @@ enum { PHINTYS_POLYNOMIAL_BLOCK = 64 };
 #define LOOPS "linalg/polynomial_loops.template.h"
 #define FLOATS
 #include "native/each_set.h"
-BY_SET_OF_FLOATS(phintys_horner);
-BY_SET_OF_FLOATS(phintys_power_sums);
+BY_TYPE_AND_SET(phintys_horner, FOR_EACH_SET);
+BY_TYPE_AND_SET(phintys_power_sums, FOR_EACH_SET);
 
 #endif

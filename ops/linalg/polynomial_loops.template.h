@@ -2,8 +2,11 @@
  * points is computed side by side, as the steps of one point wait for each other; each point has the same operations
  * in a block and beyond the last one. */
 
-/* out[i] = p[0] x[i]^(terms - 1) + ... + p[terms - 1]; `out` may be `x`. */
-static void TYPED(phintys_horner)(const T *p, npy_intp terms, const T *x, T *out, npy_intp count) {
+/* out[i] = p[0] x[i]^(terms - 1) + ... + p[terms - 1] for `count` elements from `first` on; `out` may be `x`. */
+static void TYPED(phintys_horner)(const void *coefficients, npy_intp terms, const void *elements, void *values,
+                                  npy_intp first, npy_intp count) {
+    const T *p = coefficients, *x = (const T *)elements + first;
+    T *out = (T *)values + first;
     npy_intp start = 0;
     for (; start + PHINTYS_POLYNOMIAL_BLOCK <= count; start += PHINTYS_POLYNOMIAL_BLOCK) {
         T at[PHINTYS_POLYNOMIAL_BLOCK], sum[PHINTYS_POLYNOMIAL_BLOCK];
@@ -20,7 +23,9 @@ static void TYPED(phintys_horner)(const T *p, npy_intp terms, const T *x, T *out
 }
 
 /* out[k] = the sum of g[i] x[i]^(terms - 1 - k), in double. */
-static void TYPED(phintys_power_sums)(const T *g, const T *x, npy_intp count, double *out, npy_intp terms) {
+static void TYPED(phintys_power_sums)(const void *factors, const void *elements, npy_intp count, double *out,
+                                      npy_intp terms) {
+    const T *g = factors, *x = elements;
     for (npy_intp term = 0; term < terms; term++) out[term] = 0;
     for (npy_intp start = 0; start < count; start += PHINTYS_POLYNOMIAL_BLOCK) {
         const npy_intp length = count - start < PHINTYS_POLYNOMIAL_BLOCK ? count - start : PHINTYS_POLYNOMIAL_BLOCK;

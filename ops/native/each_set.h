@@ -54,6 +54,9 @@ PHINTYS_END_OF_SET
 #define BY_TWO_SETS(NAME) \
     static __typeof__(&PHINTYS_NAMED(NAME, baseline)) const NAME[PHINTYS_SETS] = FOR_TWO_SETS(NAME)
 #define BY_SET_OF_FLOATS(NAME) BY_SET(NAME##_float); BY_SET(NAME##_double)
+/* By type, float or double, and by set; FOR_SETS is one of the two. What is of this type is passed by address. */
+#define BY_TYPE_AND_SET(NAME, FOR_SETS) static __typeof__(&PHINTYS_NAMED(NAME##_float, baseline)) const \
+    NAME[2][PHINTYS_SETS] = {FOR_SETS(NAME##_float), FOR_SETS(NAME##_double)}
 
 #undef TYPED
 #define TYPED(NAME) PHINTYS_NAMED(NAME, T)

@@ -64,16 +64,13 @@ PHINTYS_INLINE void phintys_merge(phintys_moments* all, double count, double mea
 #define LOOPS "nnet/batch_normalization_loops.template.h"
 #define FLOATS
 #include "native/each_set.h"
-/* By type, float or double, and by set. What is of this type is passed by address. */
-#define BY_TYPE_AND_SET(NAME) static __typeof__(&PHINTYS_NAMED(NAME##_float, baseline)) const NAME[2][PHINTYS_SETS] = \
-    {FOR_EACH_SET(NAME##_float), FOR_EACH_SET(NAME##_double)}
-BY_TYPE_AND_SET(moments_of_runs);
-BY_TYPE_AND_SET(normalize_runs);
-BY_TYPE_AND_SET(sums_of_runs);
-BY_TYPE_AND_SET(gradient_of_runs);
-BY_TYPE_AND_SET(moments_of_columns);
-BY_TYPE_AND_SET(normalize_columns);
-BY_TYPE_AND_SET(sums_of_columns);
-BY_TYPE_AND_SET(gradient_of_columns);
+BY_TYPE_AND_SET(moments_of_runs, FOR_EACH_SET);
+BY_TYPE_AND_SET(normalize_runs, FOR_EACH_SET);
+BY_TYPE_AND_SET(sums_of_runs, FOR_EACH_SET);
+BY_TYPE_AND_SET(gradient_of_runs, FOR_EACH_SET);
+BY_TYPE_AND_SET(moments_of_columns, FOR_EACH_SET);
+BY_TYPE_AND_SET(normalize_columns, FOR_EACH_SET);
+BY_TYPE_AND_SET(sums_of_columns, FOR_EACH_SET);
+BY_TYPE_AND_SET(gradient_of_columns, FOR_EACH_SET);
 
 #endif

@@ -17,18 +17,13 @@ from phintys.vm.thresholds cimport LONG_BATCHED
 phintys_set = set_of_process()
 
 cdef extern from "nnet/block_sparse_loops.h" nogil:
-    void (*add_block_product_float[PHINTYS_SETS])(float* out, const char* x, npy_intp x_stride, const char* block,
-                                                  npy_intp row_stride, npy_intp stride, npy_intp rows,
-                                                  npy_intp columns) noexcept nogil
-    void (*add_block_product_double[PHINTYS_SETS])(double* out, const char* x, npy_intp x_stride, const char* block,
-                                                   npy_intp row_stride, npy_intp stride, npy_intp rows,
-                                                   npy_intp columns) noexcept nogil
-    void (*add_outer_product_float[PHINTYS_SETS])(float* out, float factor, const char* x, npy_intp x_stride,
-                                                  const char* y, npy_intp y_stride, npy_intp rows,
-                                                  npy_intp columns) noexcept nogil
-    void (*add_outer_product_double[PHINTYS_SETS])(double* out, double factor, const char* x, npy_intp x_stride,
-                                                   const char* y, npy_intp y_stride, npy_intp rows,
-                                                   npy_intp columns) noexcept nogil
+    # By type, float or double, and by set.
+    void (*add_block_product[2][PHINTYS_SETS])(void* out, const char* x, npy_intp x_stride, const char* block,
+                                               npy_intp row_stride, npy_intp stride, npy_intp rows,
+                                               npy_intp columns) noexcept nogil
+    void (*add_outer_product[2][PHINTYS_SETS])(void* out, const void* factor, const char* x, npy_intp x_stride,
+                                               const char* y, npy_intp y_stride, npy_intp rows,
+                                               npy_intp columns) noexcept nogil
 
 
 cdef inline npy_intp position_at(const Cell* positions, npy_intp row, npy_intp column, npy_intp length) noexcept nogil:
@@ -144,14 +139,9 @@ cdef void add_examples(void* argument, int worker, npy_intp start, npy_intp stop
                 position = 0
                 while position < weights.shape[3]:              # a large block in parts of some columns
                     width = min(weights.shape[3] - position, UNASKED // (weights.shape[2] + 1) + 1)
-                    if out.itemsize == sizeof(float):
-                        add_block_product_float[usable_set()](<float*>row + position, x, h.strides[2],
-                                                              block + position * strides[3], strides[2], strides[3],
-                                                              weights.shape[2], width)
-                    else:
-                        add_block_product_double[usable_set()](<double*>row + position, x, h.strides[2],
-                                                               block + position * strides[3], strides[2], strides[3],
-                                                               weights.shape[2], width)
+                    add_block_product[out.itemsize == sizeof(double)][usable_set()](
+                        row + position * out.itemsize, x, h.strides[2], block + position * strides[3], strides[2],
+                        strides[3], weights.shape[2], width)
                     position += width
                     if ends_after((<Products*>argument).context, &unasked, weights.shape[2] * width):
                         return
@@ -206,16 +196,9 @@ cdef class BlockOuterKernel(BlockSparseKernel):
                     position = 0
                     while position < out.shape[2]:              # a large block in parts of some rows
                         height = min(out.shape[2] - position, UNASKED // out.shape[3] + 1)
-                        if out.itemsize == sizeof(float):
-                            add_outer_product_float[usable_set()](<float*>(block + position * out.strides[2]),
-                                                                  (<float*>operands[5].data)[0],
-                                                                  left + position * x.strides[2], x.strides[2], right,
-                                                                  y.strides[2], height, out.shape[3])
-                        else:
-                            add_outer_product_double[usable_set()](<double*>(block + position * out.strides[2]),
-                                                                   (<double*>operands[5].data)[0],
-                                                                   left + position * x.strides[2], x.strides[2], right,
-                                                                   y.strides[2], height, out.shape[3])
+                        add_outer_product[out.itemsize == sizeof(double)][usable_set()](
+                            block + position * out.strides[2], operands[5].data, left + position * x.strides[2],
+                            x.strides[2], right, y.strides[2], height, out.shape[3])
                         position += height
                         if ends_after(context, &unasked, height * out.shape[3]):
                             return 0

@@ -11,7 +11,7 @@
 #define FLOATS
 #define TWO_SETS
 #include "native/each_set.h"
-BY_TWO_SETS(add_block_product_float); BY_TWO_SETS(add_block_product_double);
-BY_TWO_SETS(add_outer_product_float); BY_TWO_SETS(add_outer_product_double);
+BY_TYPE_AND_SET(add_block_product, FOR_TWO_SETS);
+BY_TYPE_AND_SET(add_outer_product, FOR_TWO_SETS);
 
 #endif

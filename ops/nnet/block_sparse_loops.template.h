@@ -2,9 +2,9 @@
  * is read. A block is read along its memory, whichever of its dimensions that is. */
 
 /* out[n] += sum of x[k] * block[k, n]. */
-static void TYPED(add_block_product)(T* restrict out, const char* x, npy_intp x_stride,
-                                     const char* block, npy_intp row_stride, npy_intp stride,
-                                     npy_intp rows, npy_intp columns) {
+static void TYPED(add_block_product)(void* results, const char* x, npy_intp x_stride, const char* block,
+                                     npy_intp row_stride, npy_intp stride, npy_intp rows, npy_intp columns) {
+    T* restrict out = results;
     if (stride == sizeof(T) || row_stride != sizeof(T)) {
         for (npy_intp k = 0; k < rows; k++, x += x_stride, block += row_stride) {
             const T factor = *(const T*)x;
@@ -29,9 +29,10 @@ static void TYPED(add_block_product)(T* restrict out, const char* x, npy_intp x_
 }
 
 /* out[k, n] += factor * x[k] * y[n], for a block without gaps. */
-static void TYPED(add_outer_product)(T* restrict out, T factor, const char* x, npy_intp x_stride,
-                                     const char* y, npy_intp y_stride, npy_intp rows,
-                                     npy_intp columns) {
+static void TYPED(add_outer_product)(void* results, const void* by, const char* x, npy_intp x_stride, const char* y,
+                                     npy_intp y_stride, npy_intp rows, npy_intp columns) {
+    const T factor = *(const T*)by;
+    T* restrict out = results;
     for (npy_intp k = 0; k < rows; k++, x += x_stride, out += columns) {
         const T scaled = factor * *(const T*)x;
         if (y_stride == sizeof(T)) {
