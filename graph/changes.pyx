@@ -48,6 +48,7 @@ def import_node(fgraph, node, reason=None, origin=None):
     cdef set known = fgraph.apply_nodes
     cdef list nodes = missing(known, node)
     cdef Py_ssize_t index
+    cdef Clients readers                            # what is not one is refused
     clients = fgraph.clients
     check_leaves(clients, nodes)
     for new in nodes:
@@ -111,6 +112,7 @@ cdef error_of(variable, use):
 cdef remove_client(fgraph, variable, client, reason):
     """Remove one reader, and then every node that is not read any more."""
     cdef list pending = [(variable, client)]
+    cdef Clients readers
     clients, settled = fgraph.clients, fgraph.settled
     while pending:
         variable, client = pending.pop()
@@ -146,6 +148,7 @@ def put(fgraph, node, position, new, reason, origin):
     readers[position] = new
     fgraph.settled.pop(node, None)
     forget_order(fgraph)
-    (<dict>fgraph.clients[new])[node, position] = None
+    now = <Clients?>fgraph.clients[new]
+    (<dict>now)[node, position] = None
     remove_client(fgraph, old, (node, position), reason)
     tell(fgraph, "on_change_input", (node, position, old, new, reason))

@@ -160,7 +160,7 @@ cdef class Run:
     cdef of_inputs(self, dict rewrites, node):
         """Return those of some rewrites, by what they are ``of``, that the node has such inputs for."""
         cdef set found = set()
-        cdef list inputs = node.inputs
+        inputs = node.inputs
         for variable in inputs:
             owner = variable.owner
             found.add(self.keys[owner] if owner is not None else CONSTANT if isinstance(variable, Constant) else None)

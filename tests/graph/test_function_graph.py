@@ -319,3 +319,12 @@ def test_a_variable_with_many_readers_loses_them_one_by_one(order):
         fgraph.change_input("output", position, fgraph.inputs[0])
     fgraph.check_integrity()
     assert not fgraph.apply_nodes and len(fgraph.clients[fgraph.inputs[0]]) == LENGTH // 5
+
+
+def test_readers_in_another_form_are_refused(small):
+    """What the compiled code takes for `Clients` is looked at: the memory of a list is another."""
+    fgraph, x, *_, z = small
+    fgraph.clients[x] = list(fgraph.clients[x])
+    for change in (lambda: fgraph.replace(z, x), lambda: fgraph.import_node(negate(x).owner)):
+        with pytest.raises(TypeError, match="Clients"):
+            change()
