@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy
 
-from phintys.distributed.shared_memory import FOLDER
+from phintys.distributed.homes import FOLDER
 
 LINE = 64                           # bytes that two processes do not write into at once
 

@@ -16,7 +16,6 @@ from typing import Any
 import numpy
 
 from phintys.distributed.homes import HOME
-from phintys.distributed.shared_memory import SharedMemory
 from phintys.ops.types.tensor_type import TensorType
 from phintys.shared import TensorSharedVariable, shared_constructor
 
@@ -122,10 +121,14 @@ def elsewhere_constructor(value: Any, name: str | None = None, strict: bool = Fa
     is_home = all(hasattr(target, name) for name in HOME)
     if not (target == "memory" or is_home) or not isinstance(value, (numpy.ndarray, numpy.generic, Number)):
         raise TypeError("the value has no home")
+    if target == "memory":
+        from phintys.distributed.shared_memory import SharedMemory  # not every system has its locks
+
+        target = SharedMemory()
     value = numpy.asarray(value)
     pattern = (False,) * value.ndim if broadcastable is None else broadcastable
     variable = RemoteSharedVariable(name, TensorType(value.dtype, pattern), value, strict, allow_downcast)
-    variable.home, variable.known = SharedMemory() if target == "memory" else target, {}
+    variable.home, variable.known = target, {}
     with variable.home.locked():
         variable.store()
     return variable

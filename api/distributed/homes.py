@@ -19,6 +19,7 @@ import numpy
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+FOLDER = "/dev/shm"                 # where files are in memory, on Linux
 HOME = ("locked", "fetch", "store", "path")
 
 _attached: WeakValueDictionary[str, Home] = WeakValueDictionary()

@@ -15,9 +15,8 @@ from weakref import finalize
 
 import numpy
 
-from phintys.distributed.homes import Home
+from phintys.distributed.homes import FOLDER, Home
 
-FOLDER = "/dev/shm"
 PAGE = 4096
 MAGIC = 0x70_68_69_6e_74_79_73      # "phintys"
 VERSION = 1                         # numbers of the page: MAGIC, the version, and from these on those of each slot:
