@@ -117,6 +117,7 @@ class _Check:
         self.program, self.instructions, self.check_operands = program, [], check_instruction
         self.cells, self.pool = program.cells, program.pool
         self.is_on_host = all([layout.place == HOST for layout in self.cells])
+        self.has_objects = any([layout.typenum == OBJECT_TYPENUM for layout in program.cells])
         self.state = State([layout.kind in ("argument", "constant") for layout in self.cells])
         self.lost = {}                              # cell whose value is lost after COMMIT → the RUN that overwrote it
         self.blocks = {}                            # number → its Summary
@@ -378,6 +379,10 @@ class _Check:
 
     # ---- instructions --------------------------------------------------------------------------------------------
     def check_KERNEL(self, instruction):
+        if self.has_objects:
+            for cell in (*instruction.reads(), *instruction.writes()):
+                if self.cells[cell].typenum == OBJECT_TYPENUM:
+                    self.fail(f"C{cell} ({self.title(cell)}) is an object, which no kernel reads or writes")
         if self.is_on_host or type(self.program.kernels[instruction.a]) in WORK_AT_DEVICE:
             return
         for cell in (*instruction.reads(), *instruction.writes()):

@@ -5,8 +5,10 @@ import numpy as np
 import pytest
 
 import phintys
+import phintys.sparse
 import phintys.tensor as T
 from phintys.ifelse import ifelse
+from phintys.ops.identity.equal_lengths import EqualLengths
 from phintys.vm.linking.branch_checks import State, Summary
 from phintys.vm.linking.verifier import ProgramError, verify
 from phintys.vm.opcodes import NUMBER
@@ -223,6 +225,13 @@ def test_a_broken_program_is_refused(damage):
     damage(program, instructions)
     with pytest.raises(ProgramError, match=BROKEN[damage]):
         verify(rebuilt(program, instructions))
+
+
+def test_a_kernel_reads_no_objects():
+    matrix, vector = phintys.sparse.csr_matrix("matrix"), T.vector("vector")
+    lengths = EqualLengths([[(0, 0, "vector"), (1, 0, "matrix")]])(vector, matrix)
+    with pytest.raises(ProgramError, match="matrix.* is an object, which no kernel reads"):
+        phintys.function([vector, matrix], lengths)
 
 
 def test_a_kernel_may_not_write_to_a_constant():
