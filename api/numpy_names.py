@@ -230,6 +230,10 @@ WITHOUT_EFFECT = {"order": ("K", "A", "C", "F", None), "subok": (True, False), "
 AT_LEAST_VECTORS = """cumsum cumprod nancumsum nancumprod cumulative_sum cumulative_prod take repeat argsort
     argpartition flatnonzero""".split()
 
+# Functions whose positional arguments are arrays, which numbers and lists become by NumPy's rules.
+OF_ARRAYS = """polyadd polysub polymul polyval polyint polyder setxor1d union1d intersect1d setdiff1d isin convolve
+    correlate""".split()
+
 # Further arguments of reductions, which choose elements: ``ops/compositions/masked.py`` has them.
 CHOOSING = {name: arguments for arguments, names in {
     "initial where": "sum prod max min amax amin nansum nanprod nanmax nanmin", "where": "all any mean",
@@ -260,6 +264,7 @@ ON_DEMAND = {
     "numbers": """array_equal fix frexp iscomplex iscomplexobj isneginf isposinf isreal isrealobj ldexp modf nan_to_num
                   sort_complex unwrap""",
     "padding": "pad",
+    "rearranged": "rearrange",
     "polynomials": """blackman geomspace hamming hanning kaiser logspace poly polyadd polyder polyfit polyint polymul
                       polysub""",
     "standard_names": "astype cumulative_prod cumulative_sum unique_all unique_counts unique_inverse unique_values",

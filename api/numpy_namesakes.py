@@ -235,7 +235,7 @@ def i0(x: Any) -> Any:
 def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
     """``numpy.select``."""
     dtypes = [part.dtype if isinstance(part.dtype, str) else part.dtype.name
-              for part in choicelist if hasattr(part, "dtype")]
+              for part in (*choicelist, default) if hasattr(part, "dtype")]
     *choices, default = [like(part, dtypes[0]) if dtypes else as_array(part) for part in (*choicelist, default)]
     return tensor().select(condlist, choices, default)
 

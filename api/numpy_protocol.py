@@ -92,6 +92,9 @@ def row_applied(name, arguments, options):
     positional, named = _bound(name, signature, choosing, arguments, options)
     if named.get("dtype") is not None:
         named["dtype"] = numpy.dtype(named["dtype"]).name
+    if name in numpy_names.OF_ARRAYS:
+        positional = [numpy.asarray(part) if isinstance(part, (list, tuple)) and not has_variables(part)
+                      else as_array(part) for part in positional]
     if named.get("axis") in (None, 0, -1) and name in numpy_names.AT_LEAST_VECTORS:
         positional[0] = tensor().atleast_1d(as_array(positional[0]))
     if [option for option in choosing if named.get(option) is not None]:

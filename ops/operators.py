@@ -37,12 +37,22 @@ from phintys.ops.shape.shape import shape
 from phintys.ops.sorting.searching import searchsorted
 from phintys.ops.sorting.sorting import argsort, sort
 from phintys.ops.types.constant import AsTensorError, constant
+from phintys.ops.types.dtypes import discrete_dtypes
 from phintys.ops.types.tensor_type import TensorType
 
 # Name of a NumPy ufunc → the elementwise op that consists of its loop alone; tensors accept these ufuncs.
 UFUNCS = {row.loop: row.elementwise for row in SCALAR_OPS.values() if type(row.loop) is str and ":" not in row.loop}
 UFUNCS.update(degrees=elementwise.rad2deg, radians=elementwise.deg2rad, exp2=elementwise.exp2,
               logaddexp=elementwise.logaddexp, matmul=matmul)
+
+
+def _of_whole_numbers(name):
+    """NumPy's ufunc, which returns whole numbers as they are."""
+    function = UFUNCS[name]
+    return lambda x: x if x.type.dtype in discrete_dtypes else function(x)
+
+
+UFUNCS.update({name: _of_whole_numbers(name) for name in ("ceil", "floor", "trunc")})
 
 BUILT_IN = frozenset([bool, int, float, complex, str, bytes, list, tuple, dict, set, frozenset, type(None)])
 

@@ -168,7 +168,9 @@ def spread(name, a, *, where=True, mean=None, ddof=None, correction=None, axis=N
     less = next((value for value in (ddof, correction) if value is not None), 0)
     a = _in_dtype(name, as_tensor_variable(a), dtype)
     if mean is not None:
-        mean = constant(mean, dtype=a.type.dtype) if isinstance(mean, (int, float)) else as_tensor_variable(mean)
+        if isinstance(mean, (int, float)):
+            mean = constant(mean, dtype="float64" if a.type.dtype in discrete_dtypes else a.type.dtype)
+        mean = as_tensor_variable(mean)
         a = a if name.startswith("nan") else as_dtype(a, upcast(a.type.dtype, mean.type.dtype))
     dtype = a.type.dtype
     if dtype in ("float16", *discrete_dtypes):

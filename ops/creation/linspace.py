@@ -47,7 +47,7 @@ def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis
     work = config.floatX if work in integer_dtypes or work == "bool" else work
     start, stop = elementwise.cast(start, work), elementwise.cast(stop, work)
     distance = stop - start
-    real = work if work in float_dtypes else "float64"
+    real = work if work in float_dtypes else {"complex64": "float32"}.get(work, "float64")
     gaps = elementwise.cast(elementwise.maximum(num - 1 if endpoint else num, 1), real)
     rank = distance.type.ndim
     numbers = dimshuffle(arange(num), 0, *["x"] * rank)

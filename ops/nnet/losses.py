@@ -17,7 +17,8 @@ from phintys.ops.shape.shape import shape, shape_i
 from phintys.ops.types.constant import as_tensor_variable, constant
 from phintys.ops.types.dtypes import float_dtypes
 
-__all__ = ["group_norm", "huber_loss", "layer_norm", "log_ndtr", "ndtri", "nll_loss", "scaled_dot_product_attention"]
+__all__ = ["focal_loss", "group_norm", "gru_cell", "huber_loss", "kl_categorical", "kl_div", "kl_normal", "layer_norm",
+           "log_ndtr", "lstm_cell", "ndtri", "nll_loss", "rel_entr", "scaled_dot_product_attention"]
 
 
 def _float(x):
@@ -40,6 +41,91 @@ def huber_loss(output, target, delta=1.0):
     error = elementwise.abs_(_float(output) - as_tensor_variable(target))
     near = elementwise.minimum(error, _number(delta, error))
     return near * (error - near / 2)
+
+
+def focal_loss(logits, targets, alpha=0.25, gamma=2.0):
+    """Elementwise cross-entropy of a sigmoid in which well classified elements weigh less.
+
+    Parameters
+    ----------
+    logits : tensor-like
+    targets : tensor-like
+        0 or 1, or between them.
+    alpha : float, optional
+        The weight of ones, that of zeros being ``1 - alpha``; None for equal weights of 1.
+    gamma : float
+        The power of the probability of a mistake that is a factor.
+
+    Examples
+    --------
+    >>> T.nnet.focal_loss(T.as_tensor([0.0, 9.0]), T.as_tensor([1.0, 1.0]), alpha=None).eval().round(6)
+    array([0.173287, 0.      ])
+    """
+    logits = _float(logits)
+    targets = as_dtype(as_tensor_variable(targets), logits.type.dtype)
+    entropy = elementwise.softplus(logits) - logits * targets
+    one = _number(1, logits)
+    found = entropy * (-elementwise.expm1(-entropy)) ** _number(gamma, logits)
+    if alpha is None:
+        return found
+    return found * (targets * _number(alpha, logits) + (one - targets) * _number(1 - alpha, logits))
+
+
+def rel_entr(x, y):
+    """Elementwise ``x log(x / y)``: 0 where ``x`` is 0, infinite where ``y`` is not positive; as SciPy's.
+
+    Examples
+    --------
+    >>> T.nnet.rel_entr(T.as_tensor([0.0, 1.0]), T.as_tensor([0.0, 1.0])).eval()
+    array([0., 0.])
+    """
+    x, y = _float(x), _float(y)
+    inside = (x > 0) & (y > 0)
+    one = _number(1, x)
+    p, q = elementwise.switch(inside, x, one), elementwise.switch(inside, y, one)
+    nothing = elementwise.eq(x, 0) & (y >= 0)
+    outside = elementwise.switch(nothing, _number(0, x), _number(math.inf, x))
+    outside = elementwise.switch(elementwise.isnan(x) | elementwise.isnan(y), _number(math.nan, x), outside)
+    return elementwise.switch(inside, p * (elementwise.log(p) - elementwise.log(q)), outside)
+
+
+def kl_div(x, y):
+    """Elementwise ``x log(x / y) - x + y``, which is not negative; as SciPy's.
+
+    Examples
+    --------
+    >>> T.nnet.kl_div(T.as_tensor([1.0]), T.as_tensor([1.0])).eval()
+    array([0.])
+    """
+    x, y = _float(x), _float(y)
+    return rel_entr(x, y) - x + y
+
+
+def kl_categorical(logits, others):
+    """The Kullback-Leibler divergence of the softmax of ``logits`` from that of ``others``, along the last dimension.
+
+    Examples
+    --------
+    >>> T.nnet.kl_categorical(T.as_tensor([0.0, 0.0]), T.as_tensor([0.0, 0.0])).eval()
+    array(0.)
+    """
+    logs, other_logs = [_rows_of(logsoftmax, _float(part)) for part in (logits, others)]
+    return sum_over(elementwise.exp(logs) * (logs - other_logs), axis=-1)
+
+
+def kl_normal(mean, deviation, other_mean, other_deviation):
+    """The Kullback-Leibler divergence of a normal distribution from another one, elementwise.
+
+    Examples
+    --------
+    >>> T.nnet.kl_normal(1.0, 1.0, 0.0, 1.0).eval().item()
+    0.5
+    """
+    mean, deviation, other_mean, other_deviation = [
+        _float(part) for part in (mean, deviation, other_mean, other_deviation)]
+    ratio, shift = deviation / other_deviation, (mean - other_mean) / other_deviation
+    half = _number(0.5, ratio)
+    return half * (elementwise.sqr(ratio) + elementwise.sqr(shift)) - half - elementwise.log(ratio)
 
 
 def nll_loss(logits, labels, weights=None, label_smoothing=0.0):
@@ -132,6 +218,77 @@ def scaled_dot_product_attention(query, key, value, mask=None, is_causal=False, 
     shares = _rows_of(softmax, elementwise.switch(reads, scores, _number(float(numpy.finfo(scores.type.dtype).min) / 2,
                                                                         scores)))
     return matmul(elementwise.switch(reads, shares, _number(0, shares)), value)
+
+
+def _gates(x, state, weights, recurrent, bias, count):
+    """The products of an input and a state with the weights of gates, which are side by side."""
+    x, state, weights, recurrent = [_float(part) for part in (x, state, weights, recurrent)]
+    units = shape_i(state, state.type.ndim - 1)
+    parts = [matmul(x, weights), matmul(state, recurrent)]
+    if bias is not None:
+        parts[0] = parts[0] + bias
+    return [[part[..., number * units:(number + 1) * units] for number in range(count)] for part in parts]
+
+
+def lstm_cell(x, state, cell, weights, recurrent, bias=None):
+    """One step of a long short-term memory.
+
+    Parameters
+    ----------
+    x, state, cell : tensor-like
+        The input, of features along the last dimension, and the state and the cell, of units.
+    weights, recurrent : matrix
+        Of the input and of the state: the gates side by side, input, forget, cell, output.
+    bias : vector, optional
+
+    Returns
+    -------
+    (TensorVariable, TensorVariable)
+        The next state and cell.
+
+    Examples
+    --------
+    >>> one = T.ones((1, 1), dtype="float64")
+    >>> [part.eval().round(6).tolist() for part in T.nnet.lstm_cell(one, one, one, T.zeros((1, 4)), T.zeros((1, 4)))]
+    [[[0.231059]], [[0.5]]]
+    """
+    cell = _float(cell)
+    by_input, by_state = _gates(x, state, weights, recurrent, bias, 4)
+    enter, forget, new, out = [first + second for first, second in zip(by_input, by_state)]
+    cell = elementwise.sigmoid(forget) * cell + elementwise.sigmoid(enter) * elementwise.tanh(new)
+    return elementwise.sigmoid(out) * elementwise.tanh(cell), cell
+
+
+def gru_cell(x, state, weights, recurrent, bias=None, recurrent_bias=None):
+    """One step of a gated recurrent unit.
+
+    Parameters
+    ----------
+    x, state : tensor-like
+        The input, of features along the last dimension, and the state, of units.
+    weights, recurrent : matrix
+        Of the input and of the state: the gates side by side, reset, update, new.
+    bias, recurrent_bias : vector, optional
+        The second one is added to the products with the state, before the reset.
+
+    Returns
+    -------
+    TensorVariable
+        The next state.
+
+    Examples
+    --------
+    >>> one = T.ones((1, 1), dtype="float64")
+    >>> T.nnet.gru_cell(one, one, T.zeros((1, 3)), T.zeros((1, 3))).eval()
+    array([[0.5]])
+    """
+    state = _float(state)
+    by_input, by_state = _gates(x, state, weights, recurrent, bias, 3)
+    if recurrent_bias is not None:
+        units, recurrent_bias = shape_i(state, state.type.ndim - 1), as_tensor_variable(recurrent_bias)
+        by_state = [part + recurrent_bias[number * units:(number + 1) * units] for number, part in enumerate(by_state)]
+    reset, update = [elementwise.sigmoid(by_input[number] + by_state[number]) for number in (0, 1)]
+    return (_number(1, update) - update) * elementwise.tanh(by_input[2] + reset * by_state[2]) + update * state
 
 
 def _rows_of(function, x):

@@ -96,6 +96,12 @@ CALLS = {
     "std(a, dtype='complex64')": ("float32",), "var(a, ddof=9)": FLOAT, "std(v[:1], ddof=1)": FLOAT,
     "sum(a, where=False)": FLOAT, "max(a, initial=True)": ("int8",), "nanmax(e, initial=2)": FLOAT,
     "where(True, v, w)": ("int8",), "outer(v, [-0.0, 0.0])": FLOAT,
+    "var(a, mean=0.5)": ("int8", "float32"), "std(a, mean=0.5, axis=0)": ("bool",),
+    "ceil(a)": SMALL, "trunc(a)": ("int8", "int64"), "floor(a)": ("int8", "float32"),
+    "linspace(v, w, 3)": ("complex64",),
+    "polyadd(v, 2)": ("int8",),
+    "polymul(v, 2)": ("int8", "float32"), "polyval([1, 2], a)": ("int8",), "setxor1d(v, 1)": ("int8",),
+    "select([v > 0], [1], default=v)": ("int8",),
     "round(a, 0)": ("bool",), "round(a)": ("bool",), "corrcoef(v * 0)": FLOAT, "corrcoef(a * 0 + 1, a)": ("int8",),
 }
 

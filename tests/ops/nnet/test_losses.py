@@ -33,6 +33,32 @@ def standard(x, axis):
     return (x - x.mean(axis, keepdims=True)) / numpy.sqrt(x.var(axis, keepdims=True) + 1e-5)
 
 
+def entropies(x):
+    return x - scipy.special.logsumexp(x, axis=-1, keepdims=True)
+
+
+def focal(x, y, alpha=0.25, gamma=2.0):
+    p = scipy.special.expit(x)
+    return -(alpha * y * (1 - p) ** gamma * numpy.log(p) + (1 - alpha) * (1 - y) * p ** gamma * numpy.log1p(-p))
+
+
+def lstm(x, h, c, w, u, b):
+    enter, forget, new, out = numpy.split(x @ w + h @ u + b, 4, axis=-1)
+    sigmoid = scipy.special.expit
+    c = sigmoid(forget) * c + sigmoid(enter) * numpy.tanh(new)
+    return numpy.concatenate([sigmoid(out) * numpy.tanh(c), c], axis=-1)
+
+
+def gru(x, h, w, u, b, r):
+    first, second = [numpy.split(part, 3, axis=-1) for part in (x @ w + b, h @ u + r)]
+    reset, update = [scipy.special.expit(first[number] + second[number]) for number in (0, 1)]
+    return (1 - update) * numpy.tanh(first[2] + reset * second[2]) + update * h
+
+
+LABELS_OF_ONE = (X > 0) * 1.0
+POSITIVE, OTHERS = abs(X) + 0.1, abs(Y) + 0.2
+LSTM = [values((5, 3)), *[values((5, 2), seed=seed) for seed in (1, 2)], values((3, 8)), values((2, 8)), values((8,))]
+GRU = [values((5, 3)), values((5, 2), seed=1), values((3, 6)), values((2, 6)), values((6,)), values((6,), seed=2)]
 IMAGES, GAMMA = values((2, 4, 3, 2)), values((4,), seed=5)
 CASES = {
     "huber": (N.huber_loss, lambda x, y: scipy.special.huber(1, x - y), [X, Y]),
@@ -54,6 +80,17 @@ CASES = {
                    lambda x, g: standard(x.reshape(2, 2, -1), 2).reshape(x.shape) * g[:, None, None] + g[:, None, None],
                    [IMAGES, GAMMA]),
     "instance norm": (lambda x: N.group_norm(x, 4), lambda x: standard(x, (2, 3)), [IMAGES]),
+    "focal": (lambda x: N.focal_loss(x, LABELS_OF_ONE), lambda x: focal(x, LABELS_OF_ONE), [X]),
+    "focal by another power": (lambda x: N.focal_loss(x, LABELS_OF_ONE, None, 3.5),
+                               lambda x: 2 * focal(x, LABELS_OF_ONE, 0.5, 3.5), [X]),
+    "rel_entr": (N.rel_entr, scipy.special.rel_entr, [POSITIVE, OTHERS]),
+    "kl_div": (N.kl_div, scipy.special.kl_div, [POSITIVE, OTHERS]),
+    "kl_categorical": (N.kl_categorical, lambda x, y: scipy.special.rel_entr(
+        numpy.exp(entropies(x)), numpy.exp(entropies(y))).sum(-1), [X, Y]),
+    "kl_normal": (N.kl_normal, lambda m, s, n, t: numpy.log(t / s) + (s ** 2 + (m - n) ** 2) / (2 * t ** 2) - 0.5,
+                  [X, POSITIVE, Y, OTHERS]),
+    "lstm_cell": (lambda *parts: T.concatenate(N.lstm_cell(*parts), axis=-1), lstm, LSTM),
+    "gru_cell": (N.gru_cell, gru, GRU),
     "log_ndtr": (N.log_ndtr, scipy.special.log_ndtr, [numpy.array([-30.0, -3.0, -1.2, -0.9, 0.0, 2.0, 6.0])]),
     "ndtri": (N.ndtri, scipy.special.ndtri, [numpy.array([1e-9, 0.1, 0.5, 0.9])]),
 }
@@ -72,6 +109,11 @@ def test_tails():
     numpy.testing.assert_allclose(N.log_ndtr(x).eval(), scipy.special.log_ndtr(x), rtol=1e-14)
     p = numpy.array([0.0, 1e-300, 1.0])
     numpy.testing.assert_allclose(N.ndtri(p).eval(), scipy.special.ndtri(p), rtol=1e-10)
+
+
+def test_relative_entropies_at_the_ends_are_those_of_scipy():
+    x, y = [part.ravel() for part in numpy.meshgrid(*[[-1.0, 0.0, 1e-300, 2.0, numpy.inf, numpy.nan]] * 2)]
+    numpy.testing.assert_allclose(N.rel_entr(x, y).eval(), scipy.special.rel_entr(x, y))
 
 
 def test_large_scores_and_errors_stay_finite():
