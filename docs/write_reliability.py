@@ -25,6 +25,9 @@ Written by `docs/write_reliability.py` from `docs/campaigns.json`, which holds t
 `make campaign-signals`, `tests/vm/machine/test_interrupts.py` |
 | Modes agree up to rounding; a function that is saved, pickled or copied computes the same bits. | \
 `make campaign-random`, `tests/api/test_random_programs.py` |
+| Infinities, NaN, signed zeros, integers that overflow and lengths of 0 give what NumPy gives; optimized, too, under \
+`math_rules="strict"`. | `tests/ops/test_corners.py`, `tests/optimizer/engine/test_math_rules.py` |
+| PyTensor's functions compute what its Python mode computes. | `make campaign-random`, `tests/api/interop` |
 | Threads may share a function; processes may fork, spawn and end while calls run. | `make campaign-threads`, \
 `make campaign-forks` |
 | No kernel reads or writes outside of its operands. | `make campaign-sanitizers`, `tests/vm/test_guards.py` |

@@ -242,6 +242,8 @@ def check(seed, mode=None, allow_gc=True, in_threads=False, twice=True):
     inputs, more, outputs, updates = loop.graph()
     values, rng = loop.values(), numpy.random.RandomState(seed + 1)
     wanted, total = loop.run(*values)
+    if not all([numpy.isfinite(rows).all() for rows in wanted]):
+        return                                      # it grows beyond all floats: what is NaN then depends on the order
     weights = [rng.uniform(-1, 1, value.shape) for value in wanted]
     directions = [rng.uniform(-1, 1, value.shape) for value in values]
     if seed % 3 == 0:                               # only the last rows count
