@@ -67,6 +67,8 @@ MOSTLY_GLUE = {"ops.convolution.convolution_kernel", "ops.elementwise.arithmetic
                "ops.indexing.subtensor_kernel", "ops.elementwise.register_code", "ops.nnet.batch_normalization_kernel",
                "ops.random.draw_kernel", "ops.random.orders_kernel", "ops.sorting.sorting_kernel"}
 LINK_ARGS = ["-pthread"]
+if sys.platform == "win32":             # POSIX by mingw-w64's compilers
+    COMPILE_ARGS += ["-Ivm/windows", "-include", "vm/windows/posix.h"]
 # What modules link with that use NumPy's distributions: static libraries of NumPy, made for this use.
 NUMPY_RANDOM = re.compile(r"\bops\.native\.distributions\b")
 NUMPY_FOLDER = Path(numpy.__file__).parent
@@ -79,7 +81,7 @@ if SANITIZER:
     COMPILE_ARGS += [f"-fsanitize={SANITIZER}", "-fno-omit-frame-pointer", "-g", "-O1"]
     LINK_ARGS.append(f"-fsanitize={SANITIZER}")
 DIRECTIVES = {"language_level": 3, "boundscheck": False, "wraparound": False, "cdivision": True,
-              "initializedcheck": False, "freethreading_compatible": False,
+              "initializedcheck": False,
               # The lines of Cython would be a fifth of the C code; `make annotate` shows them.
               "emit_code_comments": False,
               # Plain functions, and no methods for pickling that nothing calls: a sixth of the C code.
@@ -354,13 +356,20 @@ def translate(extensions, **options):
     before = gc.get_threshold()
     gc.set_threshold(200_000, 50, 1000)
     try:
-        translated = cythonize(extensions, **{**CYTHON, **options})
+        translated = [module for without_gil in (True, False) for module in cythonize(
+            [extension for extension in extensions if works_without_gil(extension) == without_gil],
+            **{**CYTHON, **options, "compiler_directives": {**DIRECTIVES, "freethreading_compatible": without_gil}})]
     finally:
         gc.set_threshold(*before)
         gc.unfreeze()
     for extension in translated:
         mend(translation(extension))
     return translated
+
+
+def works_without_gil(extension):
+    """Whether a module may be imported without a GIL, see ``vm/free_threads.h``; for others Python switches it on."""
+    return not extension.name.startswith("phintys.gpu.")
 
 
 def mend(code):
@@ -432,7 +441,7 @@ SECONDS = {}                            # of Cython and of the C compiler, by th
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()      # macOS has none
 CIMPORT_ROOT = link_cimport_root()
 write_opcodes(CIMPORT_ROOT)
-CYTHON = {"include_path": [str(CIMPORT_ROOT)], "compiler_directives": DIRECTIVES,
+CYTHON = {"include_path": [str(CIMPORT_ROOT)],
           # Processes that are not forked would run this file again.
           "nthreads": CORES if multiprocessing.get_start_method() == "fork" else 0}
 PACKAGES = package_folders()

@@ -31,10 +31,11 @@ static inline void phintys_end_turn(phintys_turn* turn, PyObject* of) {
     if (of != NULL) PyCriticalSection_End(turn);
 }
 /* How many references there are, if this thread alone has made them. Other threads count theirs in another number, and
- * both cannot be read at once; so there may be any number, if one is there. */
+ * both cannot be read at once; so there may be any number, if one is there. Its lowest bit is no count: it says that
+ * there were weak references. */
 static inline Py_ssize_t phintys_references(PyObject* object) {
-    if (!_Py_IsOwnedByCurrentThread(object) || __atomic_load_n(&object->ob_ref_shared, __ATOMIC_ACQUIRE) != 0)
-        return PY_SSIZE_T_MAX;
+    const Py_ssize_t others = __atomic_load_n(&object->ob_ref_shared, __ATOMIC_ACQUIRE) & ~(Py_ssize_t)1;
+    if (others || !_Py_IsOwnedByCurrentThread(object)) return PY_SSIZE_T_MAX;
     return __atomic_load_n(&object->ob_ref_local, __ATOMIC_RELAXED);
 }
 #else

@@ -100,9 +100,13 @@ static pthread_key_t phintys_states;
 static PyInterpreterState* phintys_interpreter;
 
 static void* phintys_remove_state(void* state) {
-    if (Py_IsInitialized()) {
-        PyEval_RestoreThread((PyThreadState*)state);
+    /* With a state of this thread: clearing the other frees objects, and what that calls may ask for the thread's. */
+    PyThreadState* own = Py_IsInitialized() ? PyThreadState_New(phintys_interpreter) : NULL;
+    if (own != NULL) {
+        PyEval_RestoreThread(own);
         PyThreadState_Clear((PyThreadState*)state);
+        PyThreadState_Delete((PyThreadState*)state);
+        PyThreadState_Clear(own);
         PyThreadState_DeleteCurrent();
     }
     return NULL;
