@@ -210,6 +210,7 @@ def full_like(x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = No
 def eye(n_rows: Any, n_cols: Any = None, /, *, k: int = 0, dtype: Any = None, device: Any = None) -> Any:
     """Ones on a diagonal, as ``numpy.eye``."""
     _on_host(device)
+    k = sorted((-2 ** 62, k, 2 ** 62))[1] if isinstance(k, int) else k       # numbers beyond 64 bits have no diagonal
     return tensor().eye(n_rows, n_cols, k, dtype=name_of(dtype) or "float64")
 
 

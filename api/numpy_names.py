@@ -45,7 +45,6 @@ FUNCTIONS = {
     "swapaxes": ("swapaxes", "a axis1 axis2"),
     "moveaxis": ("moveaxis", "a source destination"),
     "expand_dims": ("expand_dims", "a axis"),
-    "broadcast_arrays": ("broadcast_arrays", "*args | | subok"),
     "broadcast_to": ("broadcast_to", "array shape | | subok"),
     "atleast_1d": ("atleast_1d", "*arys"),
     "atleast_2d": ("atleast_2d", "*arys"),

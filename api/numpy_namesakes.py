@@ -253,6 +253,12 @@ def _in_c_order(name, order):
     return order is None or _order(name, order) != "F"
 
 
+@own("broadcast_arrays", "*args | | subok")
+def broadcast_arrays(*args: Any) -> Any:
+    """``numpy.broadcast_arrays``, whose results are a tuple."""
+    return tuple(tensor().broadcast_arrays(*args))
+
+
 @own("squeeze", "a | axis")
 def squeeze(a: Any, axis: int | None = None) -> Any:
     """``numpy.squeeze``: lengths that are named must be 1 when the function runs; without an axis, if types say so."""

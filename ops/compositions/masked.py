@@ -47,6 +47,8 @@ def _in_dtype(name, a, dtype):
     if dtype is None:
         return a
     dtype = numpy.dtype(dtype).name
+    if dtype in discrete_dtypes and name.endswith(("mean", *SPREADS)):
+        raise TypeError(f"{name}: dtype must be a float or complex dtype, got {dtype}")
     if a.type.dtype in complex_dtypes and dtype not in complex_dtypes:
         raise TypeError(f"{name}: dtype={dtype} would lose the imaginary part of {a} of type {a.type}")
     return as_dtype(a, dtype)

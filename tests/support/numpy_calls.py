@@ -4,6 +4,8 @@ In a call, ``a`` and ``b`` are matrices of shape (2, 3), ``v`` and ``w`` vectors
 ``e`` has the shape (0, 3). ``difference(call, dtype)`` says how the result on variables differs from that on arrays.
 """
 import warnings
+from inspect import signature
+from operator import attrgetter
 
 import numpy
 
@@ -239,8 +241,46 @@ OTHERS = ["concatenate([a, b])", "concatenate((a, b), axis=-1)", "concatenate([a
           "linalg.matrix_rank(a @ a.T, hermitian=True)", "linalg.cond(a @ a.T + [[1, 0], [0, 2]], 1)"]
 
 
+# Values of arguments that many functions have, other than their defaults; {} is the first operand.
+OPTIONS = {
+    "axis": ["0", "-1", "(0, 1)", "(-1, 0)", "numpy.int64(1)", "7", "-9"], "axes": ["(1, 0)", "(0, 7)"],
+    "keepdims": ["True"], "dtype": ["'float32'", "numpy.float64", "int"], "ddof": ["1", "0.5"],
+    "initial": ["2", "-1.5"], "where": ["{} > 0", "False"], "mean": ["0.5"], "correction": ["0.5"], "n": ["2", "5"],
+    "norm": ["'forward'"],
+    "s": ["(2, 2)"], "k": ["1", "-5"], "offset": ["-1"], "axis1": ["-1"], "axis2": ["0"], "decimals": ["-1"],
+    "kind": ["'stable'"], "order": ["'F'", "'K'"], "stable": ["True"], "descending": ["True"],
+    "weights": ["abs({}) + 1"],
+    "returned": ["True"], "subok": ["True"], "rowvar": ["False"], "bias": ["True"],
+    "include_initial": ["True"],
+    "prepend": ["0"], "append": ["0"], "right": ["True"], "shape": ["(3, 2)", "6"], "device": ["'cpu'"], "num": ["3"],
+    "endpoint": ["False"], "bins": ["4"], "density": ["True"], "period": ["2.5"], "assume_unique": ["False"],
+    "invert": ["True"], "return_indices": ["True"], "overwrite_input": ["True"], "copy": ["True"],
+    "equal_nan": ["True"],
+    "method": ["'inverted_cdf'", "'averaged_inverted_cdf'", "'closest_observation'", "'weibull'"], "nan": ["5"],
+    "rcond": ["0.3"], "rtol": ["0.1"], "hermitian": ["False"], "full_matrices": ["False"], "casting": ["'unsafe'"],
+    "return_index": ["True"], "return_counts": ["True"], "trim": ["'f'"], "increasing": ["True"], "like": ["{}"],
+}
+
+
+def with_each_option():
+    """Each function with each argument of NumPy's signature at another value, on the operands of its first call."""
+    for names, arguments in ARGUMENTS.items():
+        for name in names.split():
+            function = attrgetter(name)(numpy)
+            if not hasattr(function, "__wrapped__"):                # a ufunc, one of its methods, or a function in C
+                continue
+            known = signature(function).parameters.values()
+            first = arguments[0] if arguments[0] and "=" not in arguments[0] and not arguments[0].startswith(
+                ">") else ""
+            for option in [part.name for part in known if part.default is not part.empty and part.name in OPTIONS]:
+                for operand in "av" if names in EVERY_SHAPE or not first else "a":
+                    yield from [f"{name}({operand}{f', {first}' if first else ''}, {option}={value.format(operand)})"
+                                for value in OPTIONS[option]]
+
+
 def every_call():
     """All calls of the tables."""
+    yield from with_each_option()
     for names, arguments in ARGUMENTS.items():
         for name in names.split():
             yield from [f"{name}(a{text if text.startswith('>') else f', {text}' if text else ''})"
