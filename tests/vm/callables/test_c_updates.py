@@ -206,12 +206,12 @@ def test_results_of_unknown_length_come_with_the_second_call():
     entry = function.c_function()
     point, found = np.ones(3), []
     for _ in range(3):
-        lengths = np.zeros(1, "int64")
+        given, lengths = np.array(point.shape), np.zeros(1, "int64")        # a pointer to them keeps neither alive
         out, status = np.zeros(0), 5
         while status == 5:
             pointers = [(ctypes.c_void_p * 1)(array.ctypes.data) for array in (point, out)]
             shapes = [(ctypes.POINTER(ctypes.c_int64) * 1)(array.ctypes.data_as(ctypes.POINTER(ctypes.c_int64)))
-                      for array in (np.array(point.shape), lengths)]
+                      for array in (given, lengths)]
             status = entry.ctypes(pointers[0], shapes[0], pointers[1], shapes[1], None)
             if status == 5:
                 out = np.full(lengths[0], np.nan)
