@@ -6,6 +6,7 @@ import warnings
 from pathlib import Path
 
 import pytest
+import random_derivatives
 import random_programs
 
 CAMPAIGNS = Path(__file__).parents[1] / "campaign"
@@ -17,6 +18,19 @@ def test_random_programs(first):
         warnings.simplefilter("ignore")
         for seed in range(first, first + 10):
             random_programs.check(seed)
+
+
+def test_derivatives_of_random_programs():
+    for seed in range(60):
+        random_derivatives.check(seed)
+
+
+def test_a_wrong_derivative_is_found(monkeypatch):
+    along = random_derivatives.Slope.along
+    monkeypatch.setattr(random_derivatives.Slope, "along", lambda self, cost: along(self, cost * 1.01))
+    with pytest.raises(AssertionError, match="first in"):
+        for seed in range(20):
+            random_derivatives.check(seed)
 
 
 def test_a_wrong_step_is_found(monkeypatch):

@@ -14,6 +14,7 @@ from importlib.util import find_spec
 
 import numpy
 import random_branches
+import random_derivatives
 import random_exchanges
 import random_layouts
 import random_loops
@@ -43,10 +44,10 @@ def check_pytensor(seed):
 
 # ---- random programs -------------------------------------------------------------------------------------------------
 def random_unit(number):
-    """Ten programs of one generator, half of them of all families, and the others of those that look closer."""
+    """Ten programs of one generator: those of all families take turns with those that look closer."""
     checks = [random_programs.check, random_loops.check, random_programs.check, random_layouts.run_session,
               random_programs.check, random_branches.check, random_programs.check, random_exchanges.check,
-              random_programs.check, check_pytensor]
+              random_derivatives.check, check_pytensor]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for seed in range(10 * number, 10 * number + 10):
@@ -119,11 +120,11 @@ class Subject(Checked):
 
 
 def subject_of(number):
-    """A program of the covering ones in each policy, then a kernel."""
-    name, policy = divmod(number, len(POLICIES))
-    if name < len(PROGRAMS):
-        return Checked(*compiled(sorted(PROGRAMS)[name], POLICIES[policy]))
-    return Subject(number - len(PROGRAMS) * len(POLICIES))
+    """A kernel in each policy, and behind all of these a program of the covering ones."""
+    program = number - len(CASES) * len(POLICIES)
+    if program < 0:
+        return Subject(number)
+    return Checked(*compiled(sorted(PROGRAMS)[program // len(POLICIES)], POLICIES[program % len(POLICIES)]))
 
 
 def faults_unit(number):
@@ -241,8 +242,8 @@ def threads_unit(number):
 
 
 CAMPAIGNS = {
-    "random": Campaign("programs of random ops, against NumPy, in other modes, threads, copies and files", random_unit,
-                       None),
+    "random": Campaign("programs of random ops, against NumPy and PyTensor, in other modes, threads, copies and files, "
+                       "derivatives against differences", random_unit, None),
     "faults": Campaign("each allocation, of the pool and of Python, and each instruction fails, in programs of all "
                        "opcodes and around each kernel", faults_unit, (len(PROGRAMS) + len(CASES)) * len(POLICIES)),
     "signals": Campaign("Ctrl-C at a look of a long kernel, beside an update", signals_unit, len(LONG)),
