@@ -210,11 +210,11 @@ cdef class GeneralizedSchurKernel(OrderedKernel):
         for position in range(2):
             self.give(room + position * step, order, &items[2 + position])
             self.give(room + (2 + position) * step, order, &items[6 + position])
+        items[4].columns = items[5].columns = 1      # vectors
         self.give(beta, order, &items[5])
         if self.is_complex:
             self.give(alpha, order, &items[4])
         else:                                        # real and imaginary parts side by side
-            items[4].columns = 1
             self.give(alpha, order, &items[4])
             items[4].data += self.precision
             self.give(rest, order, &items[4])
