@@ -72,8 +72,7 @@ def positive_axes(x, axis):
         return tuple(range(rank))
     for number in axis:
         if not -rank <= number < rank:
-            raise AxisError(f"Not enough dimensions on {x} to reduce on axis {number}: axis {number} is out of bounds "
-                            f"for {rank} dimensions")
+            raise AxisError(f"Not enough dimensions on {x} to reduce on axis {number}: it has {rank}")
     return _sorted_once([number % rank for number in axis], axis)
 
 
