@@ -16,6 +16,7 @@ import phintys.tensor as T
 from phintys import function, shared
 from phintys.distributed import DaskActor, MPIWindow, SharedMemory
 from tests.support import other_process
+from tests.support.loopback import skip_without_loopback
 from tests.support.mpi import SETTINGS, mpirun
 
 HOMES = os.environ.get("HOMES_OF_TESTS", "memory actor").split()
@@ -26,7 +27,9 @@ class Elsewhere:
     """A kind of home, and another process that knows it."""
 
     def __init__(self, kind):
-        distributed = pytest.importorskip("distributed") if kind == "actor" else None
+        if kind == "actor":
+            distributed = pytest.importorskip("distributed")
+            skip_without_loopback()
         self.kind, self.other = kind, other_process.OfMPI() if kind == "window" else other_process.Other()
         self.calls = 20 if kind == "actor" else 300             # a call that updates takes milliseconds there
         if kind == "actor":

@@ -1,6 +1,5 @@
 """``map`` and ``sweep``: by threads, executors, and a cluster of processes on this machine."""
 import os
-import socket
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -11,6 +10,7 @@ import pytest
 import phintys.tensor as T
 from phintys import function, shared
 from phintys.distributed import as_task, map, map_blocks, reduce_blocks, sweep
+from tests.support.loopback import skip_without_loopback
 
 x, s = T.dvector("x"), T.dscalar("s")
 ROWS = [numpy.arange(3.0) + number for number in range(20)]
@@ -79,11 +79,7 @@ def test_a_bar(monkeypatch, capsys):
 @pytest.fixture(scope="module")
 def client():
     distributed = pytest.importorskip("dask.distributed")
-    try:
-        with socket.create_server(("127.0.0.1", 0)) as server:
-            socket.create_connection(server.getsockname(), timeout=5).close()
-    except OSError:
-        pytest.skip("no network, not even to this machine")
+    skip_without_loopback()
     with (distributed.LocalCluster(n_workers=2, threads_per_worker=2, dashboard_address=None) as cluster,
           distributed.Client(cluster) as made):
         yield made
