@@ -343,7 +343,7 @@ def test_each_allocation_fails_in_turn(name, known):
     while number == 0 or not fail_allocation(0):            # the last call makes fewer allocations
         number += 1
         entry.free()
-        for _ in range(100):                                # where there is no GIL, objects end with their thread, later
+        for _ in range(100):                            # where there is no GIL, objects end with their thread, later
             if pool_statistics()["live_buffers"] == before:
                 break
             time.sleep(0.01)
