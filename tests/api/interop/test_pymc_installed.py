@@ -374,7 +374,8 @@ def test_draws_and_model_have_pymcs_places(model):
                sample(model, 7, **options).posterior["mean"].shape,
                sample(model=model, draws=7, **options).posterior["mean"].shape]
     assert shapes == [(1, 7)] * 4
-    assert inspect.signature(sample) == inspect.signature(pm.sample)
+    ours, theirs = [dict(inspect.signature(function).parameters) for function in (sample, pm.sample)]
+    assert ours.pop("client").default is None and ours == theirs
 
 
 def test_other_variables_have_other_steps(linked):
