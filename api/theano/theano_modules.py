@@ -37,7 +37,7 @@ MODULES = {
     "compile.sharedvalue": "shared",
     "gof.cc": "gof.link",
     "gof.destroyhandler": "graph.destroy_handler",
-    "gof.fg": "graph.function_graph",
+    "gof.fg": {"graph.errors": "InconsistencyError MissingInputError", "graph.function_graph": "FunctionGraph"},
     "gof.null_type": "graph.valueless_types",
     "gof.op": {
         "graph.debug_values": """

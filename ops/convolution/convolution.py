@@ -525,9 +525,11 @@ def _family(family, bases, rank, init, module, what="convolution", like="BaseAbs
 
 FAMILIES = [(AbstractConv, AbstractConv_gradWeights, AbstractConv_gradInputs),
             (CorrMM, CorrMM_gradWeights, CorrMM_gradInputs)]
-FAMILIES += [tuple(_family(name, FAMILIES[1], *row)) for name, *row in (
-    ("Corr3dMM", 3, _init_corr3d, "corr3d", "correlation", "CorrMM"),
-    ("AbstractConv2d", 2, _init_2d, "abstract_conv"), ("AbstractConv3d", 3, _init_3d, "abstract_conv"))]
+for _name, _base, *_row in (
+        ("Corr3dMM", 1, 3, _init_corr3d, "corr3d", "correlation", "CorrMM"),
+        ("AbstractConv2d", 1, 2, _init_2d, "abstract_conv"),
+        ("AbstractConv3d", 2, 3, _init_3d, "abstract_conv")):   # programs of Theano ask for Corr3dMM after optimizing
+    FAMILIES.append(tuple(_family(_name, FAMILIES[_base], *_row)))
 Corr3dMM, Corr3dMM_gradWeights, Corr3dMM_gradInputs = FAMILIES[2]
 AbstractConv2d, AbstractConv2d_gradWeights, AbstractConv2d_gradInputs = FAMILIES[3]
 AbstractConv3d, AbstractConv3d_gradWeights, AbstractConv3d_gradInputs = FAMILIES[4]

@@ -37,6 +37,7 @@ def test_names(module):
     assert not silent
 
 
+@pytest.mark.filterwarnings("ignore:phintys.sandbox.fourier has the names:DeprecationWarning")
 def test_tables():
     for module, places in theano_names.ELSEWHERE.items():
         namespace = importlib.import_module(module)

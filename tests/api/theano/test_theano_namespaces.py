@@ -14,7 +14,7 @@ from phintys import In, function
 NAMES = {
     "phintys.gof.op": "Op debug_assert debug_error_message get_debug_values get_test_value missing_test_message",
     "phintys.gof.type": "Type Generic generic",
-    "phintys.gof.fg": "FunctionGraph",
+    "phintys.gof.fg": "FunctionGraph InconsistencyError MissingInputError",
     "phintys.gof.null_type": "NullType",
     "phintys.gof.utils": "MethodNotDefined",
     "phintys.gof.graph": """Apply Variable Constant ancestors as_string clone equal_computations general_toposort inputs

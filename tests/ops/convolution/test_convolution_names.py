@@ -164,3 +164,4 @@ def test_old_names():
     assert phintys.sandbox.conv.conv2d is conv.conv2d
     assert issubclass(T.nnet.corr.CorrMM_gradInputs, T.nnet.corr.BaseCorrMM)
     assert issubclass(T.nnet.corr3d.Corr3dMM, T.nnet.corr3d.BaseCorr3dMM)
+    assert issubclass(T.nnet.abstract_conv.AbstractConv3d, T.nnet.corr3d.Corr3dMM)      # as if one had become the other
