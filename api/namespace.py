@@ -30,6 +30,7 @@ from phintys.updates import OrderedUpdates
 from phintys.vm.containers.container import Container
 from phintys.vm.loops.loop_kernel import LoopKernel as _LoopKernel
 
+_import_module("phintys.ops.elementwise.scalar_variable")     # gives numbers their operators
 _hooks.function = function
 _hooks.input = In
 _hooks.loop_kernel = _LoopKernel

@@ -5,7 +5,6 @@ rewrites that need the loops of an elementwise node, such as fusion, check for t
 """
 import numpy
 
-import phintys.ops.elementwise.scalar_variable  # noqa: F401  gives numbers their operators
 from phintys.graph.config import change_flags
 from phintys.graph.errors import made_at
 from phintys.graph.op import Op

@@ -163,6 +163,19 @@ def only_reader(fgraph: FunctionGraph, variable: Variable) -> TensorVariable | N
     return None if reader == "output" else reader.outputs[0]
 
 
+def is_length(variable: Variable) -> bool:
+    """Return whether a number is a length, a sum or a product of lengths, or a constant, and not negative."""
+    waiting = [variable]
+    while waiting:
+        current = waiting.pop()
+        value = constant_value(current)
+        if value is None and key(current) in ("add", "mul"):
+            waiting.extend(current.owner.inputs)
+        elif key(current) != "Shape_i" and (type(value) not in (int, float, bool) or value < 0):
+            return False
+    return True
+
+
 def is_inside(fgraph: FunctionGraph, variable: Variable, keys: frozenset[str] | Sequence[str]) -> bool:
     """Return whether ``variable`` is an inner node of a larger tree; the rewrite of its root then includes it."""
     reader = only_reader(fgraph, variable)

@@ -13,7 +13,7 @@ from phintys.ops.creation.allocation import Alloc
 from phintys.ops.elementwise.scalar_op import SCALAR_OPS
 from phintys.ops.shape.shape import patternbroadcast, shape_i
 from phintys.optimizer.engine.database import CONSTANT, FAST_RUN, Rewrite
-from phintys.optimizer.engine.values import apply_op, apply_wide, constant, constant_value, key, spread_over
+from phintys.optimizer.engine.values import apply_op, apply_wide, constant, constant_value, is_length, key, spread_over
 from phintys.optimizer.passes.shapes import feature_of
 
 
@@ -152,6 +152,8 @@ def sum_of_alloc(fgraph, node):
     if number is not None and not isfinite(number):
         return None
     value, *lengths = inner.owner.inputs
+    if number is None and not all(map(is_length, lengths)):     # Alloc refuses negative ones
+        return None
     axes = range(len(lengths)) if node.op.axis is None else node.op.axis
     factors = [apply_op("convert_to_" + out.type.dtype, lengths[axis]) for axis in axes]
     total = apply_wide("mul", [value.dimshuffle(), *factors], out.type.dtype)
@@ -171,7 +173,7 @@ REWRITES = [
     Rewrite("local_fill_dimshuffle", ("DimShuffle",), fill_of_dimshuffle, (FAST_RUN,), of=("second",)),
     Rewrite("local_merge_alloc", ("Alloc",), alloc_of_alloc, (FAST_RUN,), of=("Alloc",)),
     Rewrite("local_sum_prod_alloc", ("Sum",), sum_of_alloc, (FAST_RUN, "local_opt_alloc"), of=("Alloc",),
-            changes="nan rounding errors"),
+            changes="nan rounding"),
     Rewrite("local_fill_sum", ("Sum",), fill_sum, (FAST_RUN, "local_opt_alloc"), of=("second",),
             changes="nan rounding"),
 ]

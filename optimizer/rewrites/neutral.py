@@ -44,6 +44,7 @@ from phintys.optimizer.engine.values import (
     constant_value,
     is_inexact,
     is_inside,
+    is_length,
     is_unsigned,
     key,
     readers_in,
@@ -197,15 +198,8 @@ def comparison_of_length(fgraph, node):
     length, bound = node.inputs[0], constant_value(node.inputs[1])
     if type(bound) not in (int, float, bool):
         return None
-    if not (bound < 0 or bound == 0 and key(node.outputs[0]) in ("lt", "ge")):
+    if not (bound < 0 or bound == 0 and key(node.outputs[0]) in ("lt", "ge")) or not is_length(length):
         return None
-    waiting = [length]
-    while waiting:
-        variable = waiting.pop()
-        if key(variable) == "add":
-            waiting.extend(variable.owner.inputs)
-        elif key(variable) != "Shape_i":
-            return None
     return constant_like(_OF_LENGTHS[key(node.outputs[0])], node.outputs[0])
 
 

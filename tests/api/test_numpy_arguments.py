@@ -109,7 +109,10 @@ CALLS = {
 @pytest.mark.parametrize("call, dtype", [(call, dtype) for call, dtypes in CALLS.items() for dtype in dtypes])
 def test_as_numpy(call, dtype):
     for mode in ("FAST_RUN", "FAST_COMPILE"):
-        assert numpy_calls.difference(call, dtype, mode) is None
+        found = numpy_calls.difference(call, dtype, mode)
+        if found and found.startswith("NumPy raises") and numpy.lib.NumpyVersion(numpy.__version__) < "2.4.0":
+            pytest.skip("this NumPy refuses it")
+        assert found is None
 
 
 REFUSED = {

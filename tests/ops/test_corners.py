@@ -52,7 +52,12 @@ def test_corners(text, a):
     ours, _, theirs = text.partition(" <> ")
     with warnings.catch_warnings(), numpy.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        wanted = eval(theirs or ours, {"n": numpy, "a": a})
+        try:
+            wanted = eval(theirs or ours, {"n": numpy, "a": a})
+        except ValueError:
+            if numpy.lib.NumpyVersion(numpy.__version__) >= "2.5.0":
+                raise
+            pytest.skip("this NumPy refuses it")
     variable = TensorType(a.dtype.name, (False,) * a.ndim)("a")
     result = eval(ours, {"n": numpy, "T": T, "a": variable})
     for mode in ("FAST_RUN", "FAST_COMPILE"):

@@ -3,6 +3,8 @@ such graphs. An op of the table must have the same results for numbers as its El
 """
 import copy
 import pickle
+import subprocess
+import sys
 
 import numpy
 import pytest
@@ -472,3 +474,8 @@ def test_copies():
     inputs, outputs = gof.graph.clone([x, y], [total])
     assert function(inputs, outputs[0])(2, 3) == 7 and outputs[0] is not total
     assert gof.graph.is_same_graph(x * y, x * y) and not gof.graph.is_same_graph(x * y, x + y)
+
+
+def test_numbers_have_operators_from_the_start():
+    program = "import numpy, phintys.tensor; from phintys.ops.elementwise.scalar import exp; exp(numpy.float64(0)) * 2"
+    subprocess.run([sys.executable, "-c", program], check=True)
