@@ -100,7 +100,7 @@ cdef class Run:
     cdef readonly long steps, replacements
     cdef dict generation            # node made by a rewrite -> number of rewrites that led to it
     cdef dict keys                  # node -> key
-    cdef dict rewrites              # (key, what settled it or None) -> the rewrites to try now, see `_chosen`
+    cdef dict rewrites              # (key, what settled it or None) -> the rewrites to try now, see `chosen`
     cdef list imported, pruned
     cdef set pending
     cdef set present                # the keys in the graph that some rewrites need beside the node that they are for

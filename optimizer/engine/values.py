@@ -13,6 +13,7 @@ from phintys.ops.elementwise import scalar
 from phintys.ops.elementwise.composite import Composite
 from phintys.ops.elementwise.elementwise import Elemwise
 from phintys.ops.elementwise.scalar_op import SCALAR_OPS
+from phintys.ops.shape.shape import is_length
 from phintys.ops.types.dtypes import continuous_dtypes, discrete_dtypes, float_dtypes, uint_dtypes
 from phintys.ops.types.tensor_type import TensorType
 from phintys.optimizer.engine.database import CONSTANT
@@ -163,7 +164,7 @@ def only_reader(fgraph: FunctionGraph, variable: Variable) -> TensorVariable | N
     return None if reader == "output" else reader.outputs[0]
 
 
-def is_length(variable: Variable) -> bool:
+def is_count(variable: Variable) -> bool:
     """Return whether a number is a length, a sum or a product of lengths, or a constant, and not negative."""
     waiting = [variable]
     while waiting:
@@ -171,7 +172,7 @@ def is_length(variable: Variable) -> bool:
         value = constant_value(current)
         if value is None and key(current) in ("add", "mul"):
             waiting.extend(current.owner.inputs)
-        elif key(current) != "Shape_i" and (type(value) not in (int, float, bool) or value < 0):
+        elif not is_length(current) and (type(value) not in (int, float, bool) or value < 0):
             return False
     return True
 

@@ -13,7 +13,7 @@ from phintys.ops.creation.allocation import Alloc
 from phintys.ops.elementwise.scalar_op import SCALAR_OPS
 from phintys.ops.shape.shape import patternbroadcast, shape_i
 from phintys.optimizer.engine.database import CONSTANT, FAST_RUN, Rewrite
-from phintys.optimizer.engine.values import apply_op, apply_wide, constant, constant_value, is_length, key, spread_over
+from phintys.optimizer.engine.values import apply_op, apply_wide, constant, constant_value, is_count, key, spread_over
 from phintys.optimizer.passes.shapes import feature_of
 
 
@@ -152,7 +152,7 @@ def sum_of_alloc(fgraph, node):
     if number is not None and not isfinite(number):
         return None
     value, *lengths = inner.owner.inputs
-    if number is None and not all(map(is_length, lengths)):     # Alloc refuses negative ones
+    if number is None and not all(map(is_count, lengths)):     # Alloc refuses negative ones
         return None
     axes = range(len(lengths)) if node.op.axis is None else node.op.axis
     factors = [apply_op("convert_to_" + out.type.dtype, lengths[axis]) for axis in axes]

@@ -42,9 +42,9 @@ from phintys.optimizer.engine.values import (
     as_type,
     constant_like,
     constant_value,
+    is_count,
     is_inexact,
     is_inside,
-    is_length,
     is_unsigned,
     key,
     readers_in,
@@ -198,7 +198,7 @@ def comparison_of_length(fgraph, node):
     length, bound = node.inputs[0], constant_value(node.inputs[1])
     if type(bound) not in (int, float, bool):
         return None
-    if not (bound < 0 or bound == 0 and key(node.outputs[0]) in ("lt", "ge")) or not is_length(length):
+    if not (bound < 0 or bound == 0 and key(node.outputs[0]) in ("lt", "ge")) or not is_count(length):
         return None
     return constant_like(_OF_LENGTHS[key(node.outputs[0])], node.outputs[0])
 
