@@ -30,11 +30,16 @@ SPREADS = ("var", "std", "nanvar", "nanstd")
 EXTREMA = {"max": reduction.max, "min": reduction.min}
 
 
+def _with_bools(value):
+    """A tensor; Python's bools are not made integers."""
+    return as_tensor_variable(numpy.asarray(value) if isinstance(value, bool) else value)
+
+
 def mask_for(name, a, where):
     """``where`` as a mask that broadcasts to ``a`` but not beyond it; None if it chooses everything."""
     if where is True:
         return None
-    where = as_tensor_variable(numpy.asarray(where) if isinstance(where, bool) else where)
+    where = _with_bools(where)
     where = where if where.type.dtype == "bool" else elementwise.neq(where, 0)
     longer = [mine and not other for mine, other in zip(a.type.broadcastable[::-1], where.type.broadcastable[::-1])]
     if where.type.ndim > a.type.ndim or any(longer):
@@ -101,7 +106,8 @@ def total(name, a, *, where=True, initial=None, axis=None, keepdims=False, dtype
     if name == "mean":
         return _mean(a, where, options)
     if name in ("nanmax", "nanmin") and initial is not None:        # NaN are not chosen
-        name, where = WITHOUT_NAN[name], ~elementwise.isnan(a) if where is None else where & ~elementwise.isnan(a)
+        is_number = ~elementwise.isnan(a)
+        name, where = WITHOUT_NAN[name], is_number if where is None else where & is_number
     if name in EXTREMA:
         return _extremum(name, a, where, initial, options)
     function, neutral, join = NEUTRAL[name]
@@ -111,7 +117,7 @@ def total(name, a, *, where=True, initial=None, axis=None, keepdims=False, dtype
 
 def _first(initial, dtype):
     """``initial`` in the dtype of the result."""
-    return as_dtype(as_tensor_variable(numpy.asarray(initial) if isinstance(initial, bool) else initial), dtype)
+    return as_dtype(_with_bools(initial), dtype)
 
 
 def _extremum(name, a, where, initial, options):
