@@ -11,31 +11,37 @@ cdef extern from * nogil:
     #include <stdlib.h>
     #include <string.h>
     #include <sys/mman.h>
-    enum { GUARD_PAGE = 4096, GUARD_FILL = 0x5A, GUARD_LINE = 64 };
+    #ifdef _WIN32
+    static size_t phintys_page(void) { SYSTEM_INFO about; GetSystemInfo(&about); return about.dwPageSize; }
+    #else
+    #include <unistd.h>
+    static size_t phintys_page(void) { return (size_t)sysconf(_SC_PAGESIZE); }
+    #endif
+    enum { GUARD_FILL = 0x5A, GUARD_LINE = 64 };
     typedef struct { size_t length, size; } phintys_guarded;
     static inline size_t phintys_lines(size_t size) { return (size + GUARD_LINE - 1) / GUARD_LINE * GUARD_LINE; }
-    static inline phintys_guarded* phintys_guarded_header(char* block) {
-        return (phintys_guarded*)(((size_t)block & ~(size_t)(GUARD_PAGE - 1)) - 2 * GUARD_PAGE);
+    static inline phintys_guarded* phintys_guarded_header(char* block, size_t page) {
+        return (phintys_guarded*)(((size_t)block & ~(page - 1)) - 2 * page);
     }
-    static char* phintys_take_guarded(size_t size, int before) {
-        const size_t lines = phintys_lines(size ? size : 1), pages = (lines + GUARD_PAGE - 1) / GUARD_PAGE * GUARD_PAGE;
-        const size_t length = pages + 3 * GUARD_PAGE;
+    static char* phintys_take_guarded(size_t size, size_t page, int before) {
+        const size_t lines = phintys_lines(size ? size : 1), pages = (lines + page - 1) / page * page;
+        const size_t length = pages + 3 * page;
         char* base = size > (size_t)1 << 48 ? MAP_FAILED
             : mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (base == MAP_FAILED) return NULL;
-        char* first = base + 2 * GUARD_PAGE;
+        char* first = base + 2 * page;
         memset(first, GUARD_FILL, pages);
-        if (mprotect(base + GUARD_PAGE, GUARD_PAGE, PROT_NONE) || mprotect(first + pages, GUARD_PAGE, PROT_NONE)) {
+        if (mprotect(base + page, page, PROT_NONE) || mprotect(first + pages, page, PROT_NONE)) {
             munmap(base, length);
             return NULL;
         }
         *(phintys_guarded*)base = (phintys_guarded){length, size};
         return first + (before ? 0 : pages - lines);
     }
-    static void phintys_give_back_guarded(char* block) {
-        phintys_guarded* header = phintys_guarded_header(block);
-        const size_t length = header->length, size = header->size, pages = length - 3 * GUARD_PAGE;
-        const char *first = (char*)header + 2 * GUARD_PAGE, *end = block + size;
+    static void phintys_give_back_guarded(char* block, size_t page) {
+        phintys_guarded* header = phintys_guarded_header(block, page);
+        const size_t length = header->length, size = header->size, pages = length - 3 * page;
+        const char *first = (char*)header + 2 * page, *end = block + size;
         for (const char* at = first; at < first + pages; at++)
             if ((at < block || at >= end) && *at != GUARD_FILL) {
                 fprintf(stderr, "phintys: a kernel has written %ld bytes from the %s of a block of %zu bytes\\n",
@@ -45,31 +51,33 @@ cdef extern from * nogil:
         munmap(header, length);
     }
     """
-    char* phintys_take_guarded(size_t size, bint before)
-    void phintys_give_back_guarded(char* block)
-    void* phintys_guarded_header(char* block)
+    size_t phintys_page()
+    char* phintys_take_guarded(size_t size, size_t page, bint before)
+    void phintys_give_back_guarded(char* block, size_t page)
+    void* phintys_guarded_header(char* block, size_t page)
 
 cdef extern from "windows/aligned.h" nogil:
     void* phintys_aligned(size_t, size_t)
     void phintys_free_aligned(void*)
 
 cdef enum:
-    PAGE = 4096
+    SCRATCH_UNIT = 4096
     LINE = 64
 
 guards = NO_GUARDS
+page = phintys_page()
 
 
 cdef char* take_guarded(size_t size) noexcept nogil:
-    return phintys_take_guarded(size, guards == GUARDS_BEFORE)
+    return phintys_take_guarded(size, page, guards == GUARDS_BEFORE)
 
 
 cdef char* header_of_guarded(char* block) noexcept nogil:
-    return <char*>phintys_guarded_header(block) + LINE      # the mapping's own is in the line before
+    return <char*>phintys_guarded_header(block, page) + LINE      # the mapping's own is in the line before
 
 
 cdef void give_back_guarded(char* block) noexcept nogil:
-    phintys_give_back_guarded(block)
+    phintys_give_back_guarded(block, page)
 
 
 cdef char* take_scratch(size_t* size) noexcept nogil:
@@ -78,7 +86,7 @@ cdef char* take_scratch(size_t* size) noexcept nogil:
         guarded = take_guarded(size[0])
         size[0] = (size[0] + 1) | 1
         return guarded
-    size[0] = (size[0] + PAGE - 1) // PAGE * PAGE if size[0] else PAGE
+    size[0] = (max(size[0], 1) + SCRATCH_UNIT - 1) // SCRATCH_UNIT * SCRATCH_UNIT
     return <char*>phintys_aligned(LINE, size[0])
 
 

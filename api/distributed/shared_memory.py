@@ -17,7 +17,7 @@ import numpy
 
 from phintys.distributed.homes import FOLDER, Home
 
-PAGE = 4096
+PAGE = 4096                         # of the file, on every processor: all is mapped at once, from the beginning on
 MAGIC = 0x70_68_69_6e_74_79_73      # "phintys"
 VERSION = 1                         # numbers of the page: MAGIC, the version, and from these on those of each slot:
 SLOTS = (8, 128)

@@ -28,7 +28,7 @@ from phintys.ops.pooling.pool_kernel cimport (
 from phintys.vm.abi cimport (
     BOUND, RUNS_ALONE, Cell, Context, Kernel, Task, allocate, cell_is_contiguous, cell_size, interrupted, parallel,
     scratch)
-from phintys.vm.guards cimport guards
+from phintys.vm.guards cimport guards, page
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.thresholds cimport LONG_CONVOLUTION, PIECE_CONVOLUTION
 from phintys.ops.native.providers import built_in_title
@@ -111,6 +111,7 @@ cdef extern from "convolution/convolution_loops.h" nogil:
     ctypedef struct phintys_rooms:
         char* memory
         int guards
+        size_t page
         size_t used
     ctypedef struct phintys_convolution_tasks:
         Task packing, planes, images, blocks, tops, tall, top_packing, products, all_products, unshared
@@ -553,7 +554,7 @@ cdef class ConvolutionKernel(Kernel):
         if self.following is not None:
             self.check_others(operands)
         count = multiplications_of(&work.what)
-        rooms.memory, rooms.guards, rooms.used = NULL, guards, 0
+        rooms.memory, rooms.guards, rooms.page, rooms.used = NULL, guards, page, 0
         self.take_rooms(operands, &work.what, &rooms, copies)
         if (count or self.following is not None or self.pooled is not None) and not self.unshared:
             plan_convolution(&work, &rooms)
@@ -570,7 +571,7 @@ cdef class ConvolutionKernel(Kernel):
         cdef phintys_rooms rooms
         cdef char* copies[3]
         cdef npy_intp count
-        rooms.memory, rooms.guards, rooms.used = context.scratch, guards, 0
+        rooms.memory, rooms.guards, rooms.page, rooms.used = context.scratch, guards, page, 0
         work.what = (<phintys_convolution*>context.private_memory)[0]
         work.after.finish, work.after.bias, work.after.limited = NULL, NULL, False
         work.call.stops, work.call.context = <int (*)(void*) noexcept nogil>interrupted, context

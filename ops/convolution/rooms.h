@@ -11,11 +11,12 @@
 #include <numpy/ndarraytypes.h>
 #include <sys/mman.h>
 
-enum { ROOM_PAGE = 4096, ROOMS_GUARDED_AFTER = 1 };     /* as GUARDS_AFTER of vm/guards.pxd */
+enum { ROOMS_GUARDED_AFTER = 1 };       /* as GUARDS_AFTER of vm/guards.pxd */
 
 typedef struct {
     char* memory;                       /* or NULL */
     int guards;                         /* as in vm/guards.pxd */
+    size_t page;                        /* bytes, as there */
     size_t used;                        /* bytes up to now */
 } phintys_rooms;
 
@@ -23,16 +24,16 @@ typedef struct {
 static inline size_t whole_lines(size_t size) { return (size + 63) & ~(size_t)63; }
 
 static void* phintys_guarded_rooms(phintys_rooms* rooms, npy_intp count, size_t* size) {
-    const size_t lines = *size, pages = (lines + ROOM_PAGE - 1) & ~(size_t)(ROOM_PAGE - 1);
-    *size = pages + ROOM_PAGE;
+    const size_t lines = *size, page = rooms->page, pages = (lines + page - 1) & ~(page - 1);
+    *size = pages + page;
     if (rooms->memory == NULL) {
-        rooms->used += 2 * ROOM_PAGE + count * *size;
+        rooms->used += 2 * page + count * *size;
         return NULL;
     }
-    char* first = (char*)(((size_t)rooms->memory + rooms->used + ROOM_PAGE - 1) & ~(size_t)(ROOM_PAGE - 1));
-    for (npy_intp n = 0; n <= count; n++) mprotect(first + n * *size, ROOM_PAGE, PROT_NONE);
-    rooms->used = first + ROOM_PAGE + count * *size - rooms->memory;
-    return first + ROOM_PAGE + (rooms->guards == ROOMS_GUARDED_AFTER ? pages - lines : 0);
+    char* first = (char*)(((size_t)rooms->memory + rooms->used + page - 1) & ~(page - 1));
+    for (npy_intp n = 0; n <= count; n++) mprotect(first + n * *size, page, PROT_NONE);
+    rooms->used = first + page + count * *size - rooms->memory;
+    return first + page + (rooms->guards == ROOMS_GUARDED_AFTER ? pages - lines : 0);
 }
 
 /* `count` rooms of `size` bytes; `size` becomes the distance from one to the next. */
