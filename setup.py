@@ -287,6 +287,9 @@ def refuse_what_cannot_be_built():
                                text=True)
         if lacks.returncode:
             raise SystemExit(lacks.stderr.strip())
+    elif sys.platform == "win32" and not shutil.which("gcc"):       # which has no shell either
+        raise SystemExit("phintys cannot be built: there is no C compiler (no 'gcc'). Install it: "
+                         "winget install BrechtSanders.WinLibs.POSIX.UCRT")
 
 
 def remove_orphans():
@@ -448,6 +451,8 @@ PACKAGES = package_folders()
 MODULES = list(extensions(CIMPORT_ROOT))
 COMMANDS = {"build_py": BuildPackages, "build_ext": TranslateAndBuild, "annotate": Annotate}
 BUILD = {"parallel": CORES}
+if sys.platform == "win32":
+    BUILD["compiler"] = "mingw32"
 if TIMES:
     COMMANDS["build_ext"] = TimedBuild
     BUILD = {"force": True, "build_temp": str(TIMES / "objects"), "build_lib": str(TIMES / "lib")}

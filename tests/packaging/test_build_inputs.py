@@ -332,6 +332,15 @@ def test_the_build_says_what_is_missing(tree, setup_py, monkeypatch):
         setup_py.names["refuse_what_cannot_be_built"]()
 
 
+def test_windows_without_a_shell_is_told_of_its_compiler(tree, setup_py, monkeypatch):
+    setup_py(tree)
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "platform", "win32")
+        patch.setattr(shutil, "which", lambda name: None)
+        with pytest.raises(SystemExit, match="^phintys cannot be built: .*: winget install [^ ]*WinLibs[^ ]*$"):
+            setup_py.names["refuse_what_cannot_be_built"]()
+
+
 def test_clang_gets_no_flags_that_only_gcc_has(tree, setup_py):
     setup_py(tree)
     names = setup_py.names

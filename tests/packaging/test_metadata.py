@@ -38,3 +38,17 @@ def test_wheels_are_tested_with_files_that_exist():
             assert (ROOT / path).exists(), path
     for path in re.findall(r"tests/[\w/.]+", (ROOT / ".ci/wheels").read_text()):
         assert (ROOT / path).exists(), path
+
+
+def test_the_page_says_of_each_wheel_what_was_run():
+    table = PYPROJECT["tool"]["cibuildwheel"]
+    linux, macos = table["linux"], table["macos"]
+    tags = [f"{linux[f'{library}-{arch}-image']}_{arch}" for library in ("manylinux", "musllinux")
+            for arch in linux["archs"]]
+    oldest = macos["environment"]["MACOSX_DEPLOYMENT_TARGET"].replace(".", "_")
+    tags += [f"macosx_{oldest}_{arch}" for arch in macos["archs"]]
+    tags += [f"win_{arch.lower()}" for arch in table["windows"]["archs"]]
+    page = (ROOT / "docs/installation.md").read_text()
+    rows = [re.split(r" *\| *", line)[1:4] for line in page.splitlines()
+            if re.match(r"\| (many|musl|macosx|win_)", line)]
+    assert [row[0] for row in rows] == tags and all(built and run for _, built, run in rows)
