@@ -1,4 +1,6 @@
 """EqualLengths: passes on a tensor if lengths are equal, and raises the error of an elementwise operation otherwise."""
+import numpy
+
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
 from phintys.graph.valueless_types import disconnected_type
@@ -74,9 +76,17 @@ class EqualLengths(Op):
         return Apply(self, [value, *operands], [value.type.make_variable()])
 
     def make_kernel(self, node):
+        if node.inputs[0].type.layout is None:          # an object, such as a random state, which no kernel passes on
+            return None
         values = {number for group in self.groups for number, axis, _ in group if number != NUMBER and axis == VALUE}
         values.update([number for own in self.guards for number, _ in own])
         return EqualLengthsKernel(len(node.inputs), self.groups, self.guards, tuple(sorted(values)))
+
+    def perform(self, node, inputs, output_storage):
+        described = [(numpy.shape(value), None, value) for value in inputs[1:]]
+        if error := self._difference([None, *described]):
+            raise error
+        output_storage[0][0] = inputs[0]
 
     def disagreement(self, node, operands, done):
         """Return the error of a node whose turn has not come, as far as it can be told.
@@ -93,8 +103,11 @@ class EqualLengths(Op):
         -------
         ValueError or None
         """
-        known = [operand if variable.owner is None or variable.owner in done else None
-                 for variable, operand in zip(node.inputs, operands)]
+        return self._difference([operand if variable.owner is None or variable.owner in done else None
+                                 for variable, operand in zip(node.inputs, operands)])
+
+    def _difference(self, known):
+        """Return the error of the first group whose lengths differ, or None; operands that are None are not known."""
         for group, own in zip(self.groups, self.guards):
             lengths = {_known(known, number, axis): name for number, axis, name in group}
             lengths.pop(None, None)

@@ -9,6 +9,7 @@ Only lengths are compared that follow from shapes of inputs, from integers, and 
 each call anyway; nothing is computed for a comparison. What a lazy branch requires is compared if it is taken, as far
 as its condition is computed in each call. What a loop's body requires is compared if there is a step.
 """
+import math
 from collections import defaultdict, namedtuple
 
 from phintys.graph import hooks
@@ -473,7 +474,8 @@ def _add_check(fgraph, groups, guards, position):
     updated = handler.updates if handler is not None else {}
     results = [number for number in range(len(fgraph.outputs)) if number not in updated.values()]
     readers = [] if results or any(guards) else _readers_of_one_input(fgraph, groups, updated)
-    operand = min(results or [0], key=lambda number: fgraph.outputs[number].type.ndim)
+    # The smallest, since it may be copied; a random state, say, has no dimensions and comes last.
+    operand = min(results or [0], key=lambda number: getattr(fgraph.outputs[number].type, "ndim", math.inf))
     readers = readers or [("output", operand)]
     value = fgraph.outputs[operand] if readers[0][0] == "output" else readers[0][0].inputs[readers[0][1]]
     checked = EqualLengths.of(value, groups, guards)

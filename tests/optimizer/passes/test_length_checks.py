@@ -320,6 +320,21 @@ def test_branches_that_compare_for_themselves_cost_nothing():
     assert "equal_lengths(w, w.shape[0] == v.shape[0] if gt1)" in f.explain()
 
 
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("results", [slice(None), slice(1)])
+def test_a_random_state_as_a_result(mode, results):
+    """It has no dimensions; the lengths of what was drawn are compared all the same."""
+    state = T.raw_random.random_state_type("state")
+    drawn = list(T.raw_random.uniform(state, low=V, high=W))
+    f = phintys.function([state, V, W], [drawn[0], drawn[1] - drawn[1] + V][results], mode=mode)
+    values = f(numpy.random.RandomState(1), numpy.zeros(3), numpy.ones(3))
+    expected = numpy.random.RandomState(1)
+    expected.uniform(numpy.zeros(3), numpy.ones(3))
+    assert values[0].uniform() == expected.uniform()
+    with pytest.raises(ValueError):
+        f(numpy.random.RandomState(1), numpy.zeros(3), numpy.ones(2))
+
+
 def test_debug_mode():
     f = phintys.function([V, W], [V * 0 + W, (V + W)[0]], mode="DebugMode")
     f([1, 2], [3, 4])
