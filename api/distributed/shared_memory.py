@@ -3,6 +3,20 @@
 The file has a page of numbers and two slots. The number of the version says by its last bit which slot has the value. A
 writer fills the other slot and then raises the number; so a process that ends in the middle leaves the old value, and
 the lock, ``flock`` of the file, goes with the process. Slots grow at the end of the file.
+
+What processes hand to each other, each by the lock, which the system passes on with all that was written before it
+(on every processor): no process reads or writes numbers or slots without it. After a process that ended in the middle,
+too: the system has stopped it before it gives up the lock, and of a process that is stopped between two instructions
+the earlier ones are done. So a slot is whole when the number of the version names it.
+
+====================================  ===============================================  =========================
+handed over                           by                                               tests (``test_elsewhere``)
+====================================  ===============================================  =========================
+the value, its shape, its version     the lock                                         of several processes
+where a slot is, the file's length    the lock; a longer file is mapped again          a longer value
+the numbers of a new file             nobody knows its path before ``__init__`` ends   all
+what a process wrote that was killed  the system, as it takes back the lock            a writer that dies
+====================================  ===============================================  =========================
 """
 from __future__ import annotations
 

@@ -2,17 +2,15 @@
 import ctypes
 import os
 import platform
-import shlex
-import shutil
 import subprocess
 import sys
-import sysconfig
 import textwrap
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
+from watched_threads import run_watched
 
 import phintys
 import phintys.tensor as T
@@ -201,19 +199,4 @@ def test_a_loop_has_no_more_workers_than_it_wants():
 
 @pytest.mark.parametrize("threads", [2, 3])
 def test_threads_hand_over_loops_without_a_race(tmp_path, threads):
-    """ThreadSanitizer knows the order that C promises, not the stronger one of x86."""
-    here, program = Path(__file__).parent, tmp_path / "crew"
-    headers = here.parents[1] / "vm"
-    compiler = shlex.split(os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc")
-    if shutil.which(compiler[0]) is None or not (headers / "worker_threads.h").exists():
-        pytest.skip("needs a C compiler and the source tree")
-    build = [compiler[0], "-O1", "-g", "-fsanitize=thread", "-w", f"-I{headers}", str(here / "crew_program.c"), "-o",
-             str(program), "-pthread"]
-    if subprocess.run(build, capture_output=True).returncode:
-        pytest.skip("the compiler has no ThreadSanitizer")
-    # It wants its addresses free, so without random ones where that can be had.
-    fixed = ["setarch", "-R"] if shutil.which("setarch") else []
-    done = subprocess.run([*fixed, str(program), "2000", str(threads)], capture_output=True, text=True)
-    if "unexpected memory mapping" in done.stderr:
-        pytest.skip("ThreadSanitizer does not run here")
-    assert (done.returncode, done.stdout) == (0, f"{threads - 1} workers\n"), done.stdout + done.stderr
+    assert run_watched("crew_program.c", tmp_path, 2000, threads) == f"{threads - 1} workers\n"

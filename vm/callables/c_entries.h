@@ -84,13 +84,8 @@ static const phintys_signature phintys_signatures[] = {
     PHINTYS_SIGNATURE(number_data), PHINTYS_SIGNATURE(numbers), PHINTYS_SIGNATURE(numbers_data),
     PHINTYS_SIGNATURE(window), PHINTYS_SIGNATURE(line)};
 
-/* ---- idle frames ------------------------------------------------------------------------------------------------ */
-#define PHINTYS_SEATS 64            /* frames that an entry keeps; a thread looks first at its own seat */
-
-typedef struct { void* frame; char line[64 - sizeof(void*)]; } phintys_seat;
-
-static unsigned phintys_threads;
-static __thread unsigned phintys_thread __attribute__((tls_model("initial-exec")));       /* found without a call */
+/* ---- threads ---------------------------------------------------------------------------------------------------- */
+#include "callables/seats.h"
 
 /* Python must know a thread before an exception is raised there: one that it gets to know when the GIL is taken is
  * forgotten when the GIL is released, along with the exception, and from 3.12 on Cython then crashes. Making Python's
@@ -127,24 +122,6 @@ static inline int phintys_meet_thread(void) {
     PyThreadState* state = PyThreadState_New(phintys_interpreter);
     return state == NULL ? -1 : pthread_setspecific(phintys_states, state);
 }
-
-static inline unsigned phintys_own_seat(void) {
-    if (phintys_thread == 0) phintys_thread = __atomic_add_fetch(&phintys_threads, 1, __ATOMIC_RELAXED);
-    return phintys_thread % PHINTYS_SEATS;
-}
-
-static inline void* phintys_take(phintys_seat* seat) {
-    if (__atomic_load_n(&seat->frame, __ATOMIC_RELAXED) == NULL) return NULL;
-    return __atomic_exchange_n(&seat->frame, NULL, __ATOMIC_ACQUIRE);
-}
-
-static inline int phintys_put(phintys_seat* seat, void* frame) {
-    void* none = NULL;
-    return __atomic_compare_exchange_n(&seat->frame, &none, frame, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
-}
-
-static inline long long phintys_look(const long long* number) { return __atomic_load_n(number, __ATOMIC_RELAXED); }
-static inline void phintys_count(long long* number) { __atomic_fetch_add(number, 1, __ATOMIC_RELAXED); }
 
 /* The lock of all snapshots. Who waits for the GIL does not have it; a child process finds it open. */
 static pthread_mutex_t phintys_snapshots = PTHREAD_MUTEX_INITIALIZER;

@@ -1074,17 +1074,23 @@ cdef int forget_recording(Callable self) noexcept:
     return 0
 
 
+cdef inline bint is_recorded(Callable self, Frame frame) noexcept:
+    """Whether a frame is that whose calls are recorded: the first that runs. Only its thread may use ``repeats``."""
+    cdef bint found
+    shut(&self.latch)
+    if self.recorded is None:
+        self.recorded, self.repeats.keeps = frame, frame.machine.context.keeps
+    found = self.recorded is frame
+    open_latch(&self.latch)
+    return found
+
+
 cdef bint may_record(Callable self, Frame frame) noexcept:
     """Whether to record this call, of a frame that then keeps its memory."""
     cdef Repeats* repeats = self.repeats
     cdef Cell** results = frame.machine.operands + frame.code.first_result
     cdef int index
-    if self.recorded is None:
-        shut(&self.latch)
-        if self.recorded is None:
-            self.recorded, repeats.keeps = frame, frame.machine.context.keeps
-        open_latch(&self.latch)
-    if self.recorded is not frame or repeats.layouts == MOST_LAYOUTS or frame.n_results > MOST_RESULTS:
+    if repeats.layouts == MOST_LAYOUTS or frame.n_results > MOST_RESULTS:
         return False
     if repeats.epoch != frame.machine.epoch:
         repeats.epoch, repeats.trials = frame.machine.epoch, 0
@@ -1120,10 +1126,10 @@ cdef int take_recorded_results(Frame frame, int position) except -1:
 cdef int repeat(Callable self, Frame frame) except -1:
     """Run the program as it was recorded; returns 0 if it was not: then the call is to be run."""
     cdef Repeats* repeats = self.repeats
+    if not is_recorded(self, frame):
+        return 0
     if repeats.recording == NULL:
         return run_recording(self, frame) if may_record(self, frame) else 0
-    if frame is not self.recorded:
-        return 0
     if repeats.recording.epoch != frame.machine.epoch:
         forget_recording(self)
         repeats.layouts += 1

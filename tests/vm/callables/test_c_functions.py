@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from c_calls import call_general
 from python_op import Doubled
+from watched_threads import run_watched
 
 import phintys
 import phintys.tensor as T
@@ -383,6 +384,11 @@ def test_each_instruction_fails_in_turn(name):
 
 
 # ---- threads ---------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("threads", [2, 5])
+def test_threads_hand_over_frames_without_a_race(tmp_path, threads):
+    assert run_watched("callables/seats_program.c", tmp_path, 20000, threads) == f"{20000 * threads} calls\n"
+
+
 @pytest.mark.parametrize("name", sorted(set(PROGRAMS) - {"loops", "long loops"}))
 def test_threads_that_python_does_not_know_need_no_gil(name):
     """The GIL is held while eight of them work: a call that needs it would wait for ever. (So it would be in a Python
