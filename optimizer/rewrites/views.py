@@ -128,8 +128,7 @@ def cast(fgraph, node):
     inner, out = node.inputs[0], node.outputs[0]
     if inner.type.dtype == out.type.dtype:
         return inner
-    name = key(inner)
-    if name is None or not name.startswith("convert_to_"):
+    if key(inner) not in CASTS:
         return None
     source = inner.owner.inputs[0]
     if not _keeps(source.type.dtype, inner.type.dtype):
@@ -142,6 +141,7 @@ def _keeps(narrow, wide):
     return can_cast(narrow, wide) and not (narrow in WIDE_INTEGERS and wide not in discrete_dtypes)
 
 
+CASTS = ["convert_to_" + dtype for dtype in ALL_DTYPES]
 WIDE_INTEGERS = ("int64", "uint64")     # their casts to float64 are safe for NumPy, but lose digits
 
 
@@ -160,5 +160,5 @@ REWRITES = [
     Rewrite("local_remove_useless_assert", ("Assert", "Check"), useless_assert, (FAST_RUN,)),
     Rewrite("local_useless_step_count", ("StepCount",), step_count, (FAST_RUN,)),
     Rewrite("local_remove_all_assert", ("Assert", "Check"), asserted, ("unsafe",), changes="errors"),
-    Rewrite("local_cast_cast", ["convert_to_" + dtype for dtype in ALL_DTYPES], cast, (FAST_RUN,)),
+    Rewrite("local_cast_cast", CASTS, cast, (FAST_RUN,)),
 ]

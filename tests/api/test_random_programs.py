@@ -5,9 +5,13 @@ import sys
 import warnings
 from pathlib import Path
 
+import numpy
 import pytest
+import random_batches
 import random_derivatives
 import random_programs
+
+import phintys
 
 CAMPAIGNS = Path(__file__).parents[1] / "campaign"
 
@@ -18,6 +22,40 @@ def test_random_programs(first):
         warnings.simplefilter("ignore")
         for seed in range(first, first + 10):
             random_programs.check(seed)
+
+
+def test_batches_of_random_programs():
+    with phintys.config.change_flags(on_opt_error="raise"):
+        assert sum([random_batches.check(seed) for seed in range(4)]) > 4 * 40
+
+
+def test_a_wrong_optimized_function_is_found(monkeypatch):
+    compiled = random_programs.Variant.compiled
+
+    def wrong(self, *options):
+        self.outputs[0], first = self.outputs[1], self.outputs[0]
+        function = compiled(self, *options)
+        self.outputs[0] = first
+        return function
+    monkeypatch.setattr(random_programs.Variant, "compiled", wrong)
+    with pytest.raises(AssertionError, match="result 0|dtype"):
+        for seed in range(4):
+            random_batches.check(seed)
+
+
+def test_what_long_doubles_are_compared_with(monkeypatch):
+    """A function whose results are off by a billionth: only this comparison may look here."""
+    compiled = random_programs.Variant.compiled
+
+    def imprecise(self, *options):
+        function = compiled(self, *options)
+        return lambda *arguments: [result * (1 + 1e-9) if result.dtype == "float64" else result
+                                   for result in map(numpy.asarray, function(*arguments))]
+    monkeypatch.setattr(random_programs.Variant, "compiled", imprecise)
+    monkeypatch.setattr(random_programs.Variant, "agree", lambda *arguments: None)
+    with pytest.raises(AssertionError, match="the steps as written by"):
+        for seed in range(0, 40, 4):
+            random_batches.check(seed)
 
 
 def test_derivatives_of_random_programs():

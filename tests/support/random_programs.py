@@ -26,6 +26,7 @@ import phintys.sparse
 import phintys.tensor as T
 from phintys import In, Out
 from phintys.debugging.debug_mode import DebugMode
+from phintys.graph.errors import NullTypeGradError
 from phintys.ifelse import ifelse
 from phintys.ops.types.tensor_type import TensorType
 
@@ -55,7 +56,7 @@ f 0 4 | n.frexp(a)[0]; n.modf(a)[0]; n.nan_to_num(a); n.power(abs(a) + 0.5, n.ta
 f 0 4 | n.exp2(-abs(a))
 f 0 4 | n.log2(abs(a) + 1); n.log10(abs(a) + 1); n.arcsinh(a); n.arctanh(n.tanh(a) / 2)
 f 0 4 | n.deg2rad(a)
-f 0 4 | n.arccosh(abs(a) + 1); n.arcsin(n.tanh(a)); n.arccos(n.tanh(a)); n.logaddexp2(a, r)
+f 0 4 | n.arccosh(abs(a) + 1); n.arcsin(n.tanh(a) / 2); n.arccos(n.tanh(a) / 2); n.logaddexp2(a, r)
 f 0 4 | n.i0(n.tanh(a))
 f 0 4 | T.nnet.sigmoid(a) <> 1 / (1 + n.exp(-a)); T.nnet.softplus(a) <> n.log1p(n.exp(a))
 f 0 4 | T.nnet.relu(a) <> n.maximum(a, 0)
@@ -155,7 +156,8 @@ f 0 4 | slope(lambda a: T.sqrt(a * a + 1).sum(), a) <> a / n.sqrt(a * a + 1)
 f 1 4 | slope(lambda a: a[{index}].sum() + n.tanh(a[{slice}]).sum(), a) \
 <> at(at(a * 0, {index}, 1), {slice_}, 1 - n.tanh(a[{slice}]) ** 2)
 f 1 4 | slope(lambda a: (n.cumsum(a, axis={ax}) * b).sum(), a) <> n.flip(n.cumsum(n.flip(b, {ax}), {ax}), {ax})
-f 1 4 | slope(lambda a: n.max(a, axis={ax}).sum() + (a * b).sum(), a) * 0 + a <> a
+f 1 4 | slope(lambda a: n.max(a, axis={ax}).sum() + (a * b).sum(), a) * 0 + a \
+<> a + 0 * n.max(a, axis={ax}, keepdims=True)
 f 1 4 | slope(lambda a: T.log(T.exp(a).sum(axis={ax})).sum(), a) <> softmax(a, {ax})
 f 1 4 | slope(lambda a: (n.sort(a, axis={ax}) ** 2).sum(), a) <> 2 * a
 biufc 0 4 | n.sum(a, where=n.not_equal(a, b)); chosen([a, b, c], 1) <> b; whole(lambda a: a + a * b, a) <> a + a * b
@@ -176,6 +178,16 @@ g 1 4 | slope(lambda a: slope(lambda a: scan(lambda row, s: s * 0.5 + row ** 3, 
 g 2 3 | scan(lambda row, s: s * 0.5 + scan(lambda x, t: x + t * 0.5, row, row[0] * 0).sum(), a, a[0] * 0) \
 <> loop(lambda row, s: s * a.dtype.type(0.5) + loop(lambda x, t: x + t * a.dtype.type(0.5), row, row[0] * 0).sum(), \
 a, a[0] * 0)
+f 0 4 | draws({seed}).normal(size=a.shape, ndim=a.ndim) * a <> generator({seed}).normal(size=a.shape) * a
+f 0 4 | draws({seed}).uniform(a, a + 2.0) <> generator({seed}).uniform(a, a + 2.0)
+f 0 4 | draws({seed}).gamma(abs(a) + 1) <> generator({seed}).gamma(abs(a) + 1)
+f 0 4 | a + draws({seed}).exponential(abs(b) + 1) * c <> a + generator({seed}).exponential(abs(b) + 1) * c
+iu 0 4 | draws({seed}).integers(0, 9, size={lengths}) + a <> generator({seed}).integers(0, 9, size={lengths}) + a
+iuf 0 4 | draws({seed}).poisson(abs(a)) <> generator({seed}).poisson(abs(a))
+biufc 1 4 | draws({seed}).permutation(a) <> generator({seed}).permutation(a)
+f 0 4 | stream({seed}, 'normal', a.shape, a.ndim) + a <> numpy_stream({seed}).normal(size=a.shape) + a
+f 0 4 | n.exp(-abs(stream({seed}, 'uniform', a.shape, a.ndim) * a)) \
+<> n.exp(-abs(numpy_stream({seed}).uniform(size=a.shape) * a))
 f 2 2 | T.nnet.softmax(a) <> softmax(a, 1); T.log(T.nnet.softmax(a + b)) <> n.log(softmax(a + b, 1))
 f 2 2 | slope(lambda a: (a @ b.T).sum(), a) <> n.broadcast_to(b.sum(0), a.shape) * 1
 f 2 2 | slope(lambda b: (n.tanh(a @ b.T)).sum(), b) <> ((1 - n.tanh(a @ b.T) ** 2).T @ a)
@@ -253,19 +265,43 @@ def whole(function, x):
     return phintys.OpFromGraph([inside, *others], [result])(x, *others)
 
 
+def draws(seed):
+    """A generator whose random variables are the same in each call."""
+    generator = phintys.random.default_rng(seed)
+    next_state = generator._from_next_state
+
+    def from_first_state(*arguments):
+        sample = next_state(*arguments)
+        del generator.state_updates[-1][0].default_update
+        return sample
+    generator._from_next_state = from_first_state
+    return generator
+
+
+def stream(seed, name, shape, ndim):
+    """A draw of NumPy's old generator, the same in each call."""
+    return getattr(T.raw_random, name)(phintys.shared(numpy.random.RandomState(seed)), size=shape, ndim=ndim)[1]
+
+
 def rows(function, *operands):
     """Of each row."""
     return numpy.stack([function(*parts) for parts in zip(*operands)])
 
 
+def overflows(text, a):
+    """Whether an exponential that only rewrites avoid is beyond the floats of a value."""
+    return "T.exp(" in text and a.size and abs(a).max() > (9 if a.dtype == "float16" else 80)
+
+
 PLAIN = {"n": numpy, "softmax": softmax, "put": put, "at": at, "pool": pool,
          "convolved": convolved, "loop": loop, "rows": rows, "special": scipy.special, "solve": numpy.linalg.solve,
          "eye": lambda a: numpy.eye(len(a), dtype=a.dtype), "chosen": lambda values, at: values[at],
-         "whole": lambda function, a: function(a)}
+         "whole": lambda function, a: function(a),
+         "generator": numpy.random.default_rng, "numpy_stream": numpy.random.RandomState}
 SYMBOLIC = {"n": numpy, "T": T, "phintys": phintys, "ifelse": ifelse, "scan": scan, "slope": slope,
             "solve": T.slinalg.solve, "eye": lambda a: T.eye(a.shape[0], dtype=a.dtype), "sparse": phintys.sparse,
             "csr": phintys.sparse.csr_from_dense, "csc": phintys.sparse.csc_from_dense,
-            "dense": phintys.sparse.dense_from_sparse, "whole": whole,
+            "dense": phintys.sparse.dense_from_sparse, "whole": whole, "draws": draws, "stream": stream,
             "chosen": lambda values, at: phintys.typed_list.make_list(values)[at]}
 WAYS = ("plain", "plain", "layouts", "updates", "lent", "saved", "pickled", "copied", "threads", "in place",
         "read-only", "one op", "borrowed", "C")
@@ -298,15 +334,22 @@ class Program:
     def pick(self, things):
         return things[int(self.random.integers(len(things)))]
 
+    def readable(self):
+        """The values that a step may read."""
+        return range(len(self.arrays))
+
     def add_input(self, dtype, rank):
-        shape = tuple(self.lengths[:rank])
+        self.arrays.append(self.operand(dtype, tuple(self.lengths[:rank])))
+        self.variables.append(TensorType(dtype, (False,) * rank)(f"x{len(self.arrays) - 1}"))
+        self.texts.append(None)
+
+    def operand(self, dtype, shape):
+        """Random numbers, whole or not."""
         whole = self.random.integers(-3, 4, shape) if self.random.integers(2) else self.random.uniform(-3, 3, shape)
         if dtype.startswith("complex"):
             whole = whole + 1j * self.random.uniform(-3, 3, shape)
         array = numpy.asarray(abs(whole) if dtype.startswith("u") else whole > 0 if dtype == "bool" else whole)
-        self.arrays.append(array.astype(dtype))
-        self.variables.append(TensorType(dtype, (False,) * rank)(f"x{len(self.arrays) - 1}"))
-        self.texts.append(None)
+        return array.astype(dtype)
 
     def fill(self, text, a):
         """A text whose braces are filled in for a value."""
@@ -328,6 +371,7 @@ class Program:
             "int": int(self.random.integers(-length, length)) if length else 0, "slice": write(one),
             "slice_": f"slice{one}", "slice1": write(part(second)), "slice_last": write(part(last)),
             "int1": second - 1, "index": index, "lengths": list(map(int, shape)),
+            "seed": int(self.random.integers(1000)),
             "index1": [int(self.random.integers(-second, second)) for _ in index] if second else [],
             "shape": pick([(-1,), (a.size,), (1, a.size), (*shape[::-1],), (shape[0] if shape else 1, a.size // max(
                 1, length))])}
@@ -335,21 +379,24 @@ class Program:
 
     def try_step(self):
         kinds, least, most, (text, plain) = self.pick(ROWS)
-        fitting = [n for n, array in enumerate(self.arrays) if least <= array.ndim <= most
+        known = [(n, self.arrays[n]) for n in self.readable()]
+        fitting = [n for n, array in known if least <= array.ndim <= most
                    and (array.dtype.kind in kinds or kinds == "g" and array.dtype.char in "fd")]
         if not fitting:
             return
         a = self.pick(fitting[-6:])
         array = self.arrays[a]
-        same = [n for n, variable in enumerate(self.variables) if variable.type == self.variables[a].type
-                and self.arrays[n].shape == array.shape]
-        wider = [n for n, other in enumerate(self.arrays) if other.dtype == array.dtype
+        same = [n for n, other in known if other.shape == array.shape
+                and self.variables[n].type == self.variables[a].type]
+        wider = [n for n, other in known if other.dtype == array.dtype
                  and 0 < other.ndim < array.ndim and other.shape == array.shape[array.ndim - other.ndim:]]
-        vectors = [n for n, other in enumerate(self.arrays) if other.dtype == array.dtype and other.ndim == 1]
+        vectors = [n for n, other in known if other.dtype == array.dtype and other.ndim == 1]
         names = {"a": a, "b": self.pick(same), "c": self.pick(same), "r": self.pick([*wider, *same])}
         if vectors:
             names["v"] = self.pick(vectors)
         filled = self.fill(f"{text} <> {plain or text}", array).partition(" <> ")[::2]
+        if overflows(text, array):
+            return
         if re.search(r"\bv\b", filled[0]) and "v" not in names:
             return
         value = self.evaluated(filled[1], names, self.arrays, PLAIN)
@@ -418,13 +465,13 @@ class Program:
 class Variant:
     """One more function of a program, and a way to call it."""
 
-    def __init__(self, program, every, values):
+    def __init__(self, program, every, values, outputs=None):
         self.program, self.every, self.values = program, every, values
         pick, count = program.pick, len(values)
         self.mode, self.way = pick(MODES), pick(WAYS)
         if program.random.integers(25) == 0:
             self.mode, self.way = (DebugMode(check_isfinite=False, stability_patience=1), {}), "plain"
-        wanted = {count - 1, int(program.random.integers(count)), int(program.random.integers(count))}
+        wanted = set(outputs or (count - 1, *program.random.integers(count, size=2).tolist()))
         self.outputs = sorted(wanted, reverse=bool(program.random.integers(2)))
         self.stored = list(range(program.inputs)) if self.way in ("updates", "borrowed") else []
         self.gradient = None
@@ -439,7 +486,10 @@ class Variant:
         if not floats or last.dtype not in ("float64", "float32", "float16"):
             return None
         x = program.variables[program.pick(floats)]
-        return T.grad(last.sum(), x, disconnected_inputs="ignore")
+        try:
+            return T.grad(last.sum(), x, disconnected_inputs="ignore")
+        except NullTypeGradError:                   # through a list, or an op without a derivative
+            return None
 
     def compiled(self, mode, options, way):
         program = self.program
@@ -483,11 +533,12 @@ class Variant:
             first = [numpy.array(result) for result in function(*given)]
         except MemoryError:
             assert "memory_limit" in self.mode[1]
-            return
+            return None
         self.agree(first, wanted)
         if self.stored:
             after = [variable.get_value() for variable in self.shared]
-            self.agree(after, [self.values[self.updates.get(n, n)] for n in range(program.inputs)])
+            new = [self.updates.get(n, n) for n in range(program.inputs)]
+            self.agree(after, [self.values[n] for n in new], new)
             for variable, array in zip(self.shared, arguments):
                 variable.set_value(array.copy(), borrow=way == "borrowed")
         elif way != "in place":
@@ -517,6 +568,7 @@ class Variant:
                 assert one.tobytes() == other.tobytes(), f"{self.title()}: not the same bits: {one} {other}"
             for variable, array in zip(self.shared, arguments):
                 variable.set_value(array.copy())
+        return function
 
     def given(self, arguments):
         """What a call gets: new arrays, unless the values are stored."""
@@ -554,8 +606,8 @@ class Variant:
             thread.join()
         assert not wrong, f"in threads {wrong[0]}, not {first}"
 
-    def agree(self, got, wanted):
-        """Up to rounding, as far as roundings of the inputs change the values."""
+    def agree(self, got, wanted, of=None):
+        """Up to rounding, as far as roundings of the inputs change the values; ``of`` are positions of values."""
         slack = None
         for position, (one, other) in enumerate(zip(got, wanted, strict=True)):
             assert one.dtype == other.dtype, f"{self.title()}: dtype {one.dtype}, not {other.dtype}"
@@ -569,7 +621,7 @@ class Variant:
                 if off <= 30 * tolerance * scale:
                     continue
             if slack is None:
-                slack = self.conditions(len(got))
+                slack = self.conditions(of or self.outputs, len(got))
             if one.shape == other.shape and not numpy.isnan(off) and off <= 1000 * slack[position]:
                 continue
             if slack[position] == numpy.inf:
@@ -577,33 +629,31 @@ class Variant:
             raise AssertionError(f"{self.title()}, result {position}: {one.tolist()}, not {other.tolist()}; "
                                  f"roundings change it by {slack[position]}")
 
-    def conditions(self, count):
+    def conditions(self, outputs, count):
         """How much roundings of all values on the way change each result: steps are computed again from values that
-        are slightly wrong. Infinite if shapes depend on them."""
+        are slightly wrong. Infinite if shapes depend on them, and for derivatives and updates."""
         program, random = self.program, numpy.random.default_rng(0)
-        worst = [0.0] * count
+        worst = [0.0] * len(outputs) + [numpy.inf] * count
         for _ in range(6):
             values = []
             for n, value in enumerate(self.values):
                 if n >= program.inputs:
                     _, plain, names = program.texts[n]
-                    new = program.evaluated(plain, names, values, PLAIN)
+                    new = None if any([values[m] is None for m in names.values()]) else program.evaluated(
+                        plain, names, values, PLAIN)
                     if new is None or new.shape != value.shape:
-                        return [numpy.inf] * count
+                        values.append(None)
+                        continue
                     value = new.astype(value.dtype)
                 eps = EXACT.get(value.dtype.str[1:])
                 if eps:
                     value = (value + value * eps * random.uniform(-1, 1, value.shape)
                              + eps * 0.01 * random.uniform(-1, 1, value.shape)).astype(value.dtype)
                 values.append(value)
-            results = [values[n] for n in self.outputs]
-            if len(results) < count:
-                return [numpy.inf] * count              # gradients, updates
-            for position, result in enumerate(results):
-                wanted = self.values[self.outputs[position]]
-                worst[position] = max(worst[position], abs(
-                    result.astype("complex128") - wanted.astype("complex128")).max(initial=0))
-        return worst
+            for position, n in enumerate(outputs):
+                worst[position] = max(worst[position], numpy.inf if values[n] is None else abs(
+                    values[n].astype("complex128") - self.values[n].astype("complex128")).max(initial=0))
+        return worst[:count]
 
     def title(self):
         return f"{self.mode} {self.way} outputs {self.outputs} of {[text and text[0] for text in self.program.texts]}"

@@ -56,3 +56,12 @@ def test_sums_and_products_that_keep_the_first_dtype(first, second):
     values = [phintys.function([x], outer, mode=mode)(np.arange(-4, 9)) for mode in ("FAST_COMPILE", "FAST_RUN")]
     np.testing.assert_array_equal(*values)
     assert values[0].dtype == np.int64
+
+
+def test_casts_of_what_ops_without_names_compute():
+    """The key of their nodes is a class, not a name."""
+    x = T.fvector("x")
+    twice = phintys.OpFromGraph([x], [x * 2])(x)
+    with phintys.config.change_flags(on_opt_error="raise"):
+        function = phintys.function([x], [T.cast(twice, "int64"), T.cast(T.cast(twice, "float64"), "int64")])
+    np.testing.assert_array_equal(function(np.arange(3, dtype="float32")), [[0, 2, 4]] * 2)
