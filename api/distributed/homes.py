@@ -109,7 +109,13 @@ class MPIWindow(Home):
         self.comm = comm = MPI.COMM_WORLD if comm is None else comm
         self.nbytes, self.root = nbytes, root
         length = 8 * self.HEAD + nbytes if comm.rank == root else 0
-        self._window = MPI.Win.Allocate(length, 1, comm=comm)
+        try:
+            self._window = MPI.Win.Allocate(length, 1, comm=comm)
+        except MPI.Exception as error:                      # in all processes
+            library = MPI.Get_library_version().split(",")[0].split("\n")[0]
+            raise RuntimeError(f"{library} makes no window for these processes ({error}). Open MPI 4 has windows over "
+                               "a network without remote memory access only with OMPI_MCA_osc=pt2pt and "
+                               "MPI4PY_RC_THREAD_LEVEL=serialized. A DaskActor needs no MPI") from error
         if length:
             numpy.frombuffer(self._window.tomemory(), "u1")[:] = 0
         super().__init__(comm.bcast(f"window {uuid4().hex}", root), None)

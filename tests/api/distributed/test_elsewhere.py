@@ -6,7 +6,6 @@ import pickle
 import subprocess
 import sys
 import threading
-from pathlib import Path
 
 import numpy
 import pytest
@@ -15,12 +14,10 @@ import phintys
 import phintys.tensor as T
 from phintys import function, shared
 from phintys.distributed import DaskActor, MPIWindow, SharedMemory
-from tests.support import other_process
+from tests.support import mpi, other_process
 from tests.support.loopback import skip_without_loopback
-from tests.support.mpi import SETTINGS, mpirun
 
 HOMES = os.environ.get("HOMES_OF_TESTS", "memory actor").split()
-PROGRAM = Path(other_process.__file__)
 
 
 class Elsewhere:
@@ -75,16 +72,31 @@ def w(elsewhere):
     return made
 
 
-@pytest.mark.skipif(HOMES == ["window"], reason="it starts this")
-def test_in_a_window_of_mpi():
+starts_mpi = pytest.mark.skipif(HOMES == ["window"], reason="it starts this")
+
+
+@starts_mpi
+@pytest.mark.parametrize("way", ["here", "openmpi", pytest.param("machines", marks=pytest.mark.long)])
+def test_in_a_window_of_mpi(way):
     """The other tests of this file, in process 0 of two."""
-    pytest.importorskip("mpi4py")
-    if mpirun() is None:
-        pytest.skip("there is no mpirun: pip install mpich")
-    run = subprocess.run([mpirun(), "-n", "2", sys.executable, "-I", "-m", "mpi4py", str(PROGRAM), __file__],
-                         env=os.environ | SETTINGS | {"HOMES_OF_TESTS": "window"}, capture_output=True, text=True,
-                         timeout=300)
+    settings = mpi.WINDOWS if way == "machines" else {}
+    run = mpi.run(way, 2, other_process.__file__, __file__, HOMES_OF_TESTS="window", **settings)
     assert run.returncode == 0 and run.stdout.count(".") > 20, run.stdout + run.stderr
+
+
+@starts_mpi
+def test_a_library_that_makes_no_windows(tmp_path):
+    """Open MPI 4 over a network."""
+    program = tmp_path / "program.py"
+    program.write_text("""
+import phintys
+try:
+    phintys.distributed.MPIWindow(10)
+except RuntimeError as error:
+    print(str(error).replace("\\n", " "), flush=True)
+""")
+    found = mpi.run("machines", 2, program).stdout
+    assert found.count("Open MPI") >= 2 and found.count("makes no window for these processes (MPI_ERR_WIN") == 2, found
 
 
 def test_each_process_sees_what_the_other_sets(w, other):

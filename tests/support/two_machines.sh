@@ -1,0 +1,30 @@
+#!/bin/sh
+# Runs a command on the first of two machines, "one" (10.77.0.1) and "two" (10.77.0.2), which are namespaces of this
+# one: they have a network between them, and each has its own host name and its own /dev/shm. Root may do that.
+#
+#   two_machines.sh COMMAND...
+#   two_machines.sh --on HOST COMMAND...            # within the first: as `ssh HOST COMMAND`, in another folder
+if [ "$1" = --on ]; then
+    shift 2
+    cd /
+    exec nsenter --target "$SECOND_MACHINE" --net --mount --uts --ipc sh -c "$*"
+fi
+if [ -z "$ON_FIRST_MACHINE" ]; then
+    ON_FIRST_MACHINE=yes exec unshare --net --mount --uts --ipc sh "$0" "$@"
+fi
+set -e
+prepared='mount -t tmpfs none /dev/shm; ip link set lo up'
+sh -c "hostname one; $prepared"
+mkfifo "${fifo=$(mktemp -u)}"
+unshare --net --mount --uts --ipc sh -c "hostname two; $prepared; echo >$fifo; exec sleep 1000" &
+SECOND_MACHINE=$!
+trap 'kill $SECOND_MACHINE' EXIT
+read -r _ <"$fifo"
+rm "$fifo"
+ip link add net type veth peer name net netns $SECOND_MACHINE
+ip addr add 10.77.0.1/24 dev net
+ip link set net up
+nsenter --target $SECOND_MACHINE --net sh -c 'ip addr add 10.77.0.2/24 dev net; ip link set net up'
+export SECOND_MACHINE
+set +e
+"$@"
