@@ -21,8 +21,9 @@ from phintys import numpy_namesakes as namesakes
 from phintys.graph.variable import Variable
 from phintys.numpy_namesakes import like, tensor
 from phintys.numpy_protocol import row_applied
+from phintys.ops.operators import UFUNCS
 from phintys.ops.types.constant import as_tensor_variable, constant
-from phintys.ops.types.dtypes import complex_dtypes, discrete_dtypes
+from phintys.ops.types.dtypes import discrete_dtypes
 
 __array_api_version__ = "2025.12"
 VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
@@ -137,11 +138,7 @@ ceil, floor, trunc = [_of_whole_numbers(name) for name in ("ceil", "floor", "tru
 
 def sign(x: Any) -> Any:
     """The sign; of complex numbers ``x / abs(x)``."""
-    x = as_tensor_variable(x)
-    if x.type.dtype not in complex_dtypes:
-        return tensor().sign(x)
-    size = tensor().abs(x)
-    return tensor().switch(tensor().eq(size, 0), 0, x / size)
+    return UFUNCS["sign"](as_tensor_variable(x))
 
 
 def matmul(x1: Any, x2: Any, /) -> Any:

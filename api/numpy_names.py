@@ -59,7 +59,6 @@ FUNCTIONS = {
     # joining and parts
     "append": ("append", "arr values | axis"),
     "take": ("take", "a indices | axis mode"),
-    "choose": ("choose", "a choices | mode"),
     "compress": ("compress", "condition a | axis"),
     "nonzero": ("nonzero", "a"),
     "flatnonzero": ("flatnonzero", "a"),
@@ -95,7 +94,6 @@ FUNCTIONS = {
     "linalg.eigh": ("linalg.eigh", "a | UPLO"),
     "linalg.eigvalsh": ("linalg.eigvalsh", "a | UPLO"),
     "linalg.inv": ("linalg.inv", "a"),
-    "linalg.lstsq": ("linalg.lstsq", "a b | rcond"),
     "linalg.matrix_power": ("linalg.matrix_power", "a n"),
     "linalg.multi_dot": ("linalg.multi_dot", "arrays"),
     "linalg.qr": ("linalg.qr", "a | mode"),

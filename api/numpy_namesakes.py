@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
+from phintys.graph.variable import Variable
 from phintys.ops.products.products import kron_of_any_ranks
 from phintys.ops.shape.dimshuffle import declare_ones
 from phintys.ops.sorting.partitioning import probabilities
@@ -291,6 +292,24 @@ def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices:
 def bincount(x: Any, weights: Any = None, minlength: Any = 0) -> Any:
     """``numpy.bincount``: sums of weights are float64."""
     return tensor().bincount(x, weights if weights is None else _in_dtype(weights, "float64"), minlength)
+
+
+@own("choose", "a choices | mode")
+def choose(a: Any, choices: Any, mode: str = "raise") -> Any:
+    """``numpy.choose``: numbers and lists among the choices have NumPy's dtypes."""
+    if isinstance(choices, (list, tuple)):
+        choices = [choice if isinstance(choice, (Variable, bool, int, float)) else numpy.asarray(choice)
+                   for choice in choices]
+        dtypes = [str(choice.dtype) for choice in choices if hasattr(choice, "dtype")]
+        choices = [like(choice, upcast(*dtypes)) if dtypes else as_array(choice) for choice in choices]
+    return tensor().choose(as_array(a), choices, mode=mode)
+
+
+@own("linalg.lstsq", "a b | rcond")
+def lstsq(a: Any, b: Any, rcond: float | None = None) -> Any:
+    """``numpy.linalg.lstsq``: the rank is int32."""
+    solution, residuals, rank, values = tensor().linalg.lstsq(a, b, rcond)
+    return solution, residuals, tensor().cast(rank, "int32"), values
 
 
 @own("unravel_index", "indices shape | order")

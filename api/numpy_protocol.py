@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from importlib import import_module
 from operator import attrgetter
+from sys import modules
 from typing import TYPE_CHECKING, Any
 
 import numpy
@@ -161,7 +162,7 @@ def call_ufunc(ufunc: Any, method: Any, inputs: Sequence[Variable], options: Any
         if len(inputs) > 1:
             given["axis"] = inputs[1]
         return row_applied(REDUCTIONS[name], inputs[:1], given)
-    function = known.get(name) or (getattr(tensor(), name) if name in UFUNCS else None)
+    function = known.get(name) or (getattr(tensor(), name) if name in UFUNCS else _of_scipy(ufunc))
     named = {option: options.pop(option) for option in UFUNCS.get(name, ()) if option in options}
     if method == "outer" and function is not None:
         x, y = map(tensor().as_tensor_variable, map(as_array, inputs))
@@ -174,6 +175,15 @@ def call_ufunc(ufunc: Any, method: Any, inputs: Sequence[Variable], options: Any
         return function(*inputs, **named)
     return _in_dtypes_of_numpy(ufunc, function, inputs, named, **_checked_names(
         name, _without_effect(name, options, ("order", "subok")), ("dtype", "casting")))
+
+
+def _of_scipy(ufunc):
+    """Our function of the name, if the ufunc is one of ``scipy.special``, which whoever calls it has imported."""
+    name, special = ufunc.__name__, modules.get("scipy.special")
+    name = {"_zeta": "zeta"}.get(name, name)
+    if ufunc not in (getattr(special, name, None), getattr(modules.get("scipy.special._ufuncs"), ufunc.__name__, None)):
+        return None
+    return getattr(tensor().special, name, None)
 
 
 def _in_dtypes_of_numpy(ufunc, function, inputs, named, dtype=None, casting="same_kind"):

@@ -56,8 +56,16 @@ in `phintys.tensor`, some with Theano's rules instead (see *T has* below). An ar
 `TypeError` that names it; none is ignored silently: those that can make no difference to a variable, such as `subok`,
 `order`, `device` and `overwrite_input`, must have one of NumPy's values. Functions that make arrays from numbers
 (`zeros`, `arange`, `eye` ...) build a graph with `like=x`. `out=` is never taken, because a variable cannot be written
-to.
-Elementwise functions of small integers give float32 where NumPy gives float16, as Theano's do.
+to. `tests/api/test_numpy_examples.py` runs the examples of NumPy's and SciPy's own documentation on variables.
+
+These differ for all variables, as Theano's do:
+
+* Elementwise functions of small integers give float32 where NumPy gives float16.
+* Operators give Python's integers the smallest signed dtype: `x << 2` of a uint8 variable is int16, as `x + 2` is.
+  `numpy.left_shift(x, 2)` and `phintys.array_api` give uint8.
+* A length of 1 is repeated only where the type declares it, except by `choose`; `squeeze` without an axis drops the
+  lengths of 1 that are declared.
+* Variables have no order in memory: the orders "A" and "K" mean C.
 """
 
 

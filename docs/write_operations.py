@@ -50,6 +50,7 @@ NAMESPACES = {"T.": T, "T.nnet.": T.nnet, "T.nnet.abstract_conv.": T.nnet.abstra
               "memory.": phintys.memory, "solvers.": phintys.solvers,
               "T.opt.": T.opt, "T.signal.pool.": T.signal.pool, "T.nnet.neighbours.": T.nnet.neighbours,
               "T.nnet.blocksparse.": T.nnet.blocksparse, "T.nnet.ctc.": T.nnet.ctc, "T.fft.": T.fft, "T.blas.": T.blas,
+              "T.special.": T.special,
               "T.xlogx.": T.xlogx, "sparse.": phintys.sparse}
 
 # Heading, introduction, and the modules and folders whose names are listed under it.

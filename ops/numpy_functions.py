@@ -18,7 +18,7 @@ from phintys.ops.shape.dimshuffle import dimshuffle
 from phintys.ops.shape.join import concatenate
 from phintys.ops.shape.reshape import flatten
 from phintys.ops.shape.shape import shape_i
-from phintys.ops.types.axes import one_axis, several_axes
+from phintys.ops.types.axes import several_axes
 from phintys.ops.types.constant import as_tensor_variable, constant
 from phintys.ops.types.dtypes import discrete_dtypes, upcast
 
@@ -214,8 +214,13 @@ def count_nonzero(a, axis=None, keepdims=False):
 def average(a, axis=None, weights=None, returned=False, keepdims=False):
     """The mean over the given dimensions or all, weighted by ``weights``.
 
-    The weights have the shape of ``a`` or, for a single axis, may be a vector of that axis's length. With ``returned``
-    the result is a pair, and the second part is the sum of the weights, or the number of elements.
+    The weights have the shape of ``a``, or the lengths of the given axes, in their order. With ``returned`` the result
+    is a pair, and the second part is the sum of the weights, or the number of elements.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For weights of another rank without axes, or with another number of axes.
 
     Examples
     --------
@@ -228,10 +233,14 @@ def average(a, axis=None, weights=None, returned=False, keepdims=False):
         whole = sum_over(elementwise.ones_like(a, found.type.dtype), axis=axis, keepdims=keepdims)
         return (found, whole) if returned else found
     weights = as_tensor_variable(weights)
-    if weights.type.ndim == 1 and a.type.ndim > 1 and isinstance(axis, int):
-        axis = one_axis("average", a, axis)
-        pattern = [0 if number == axis else "x" for number in range(a.type.ndim)]
-        weights = dimshuffle(weights, *pattern)
+    if weights.type.ndim != a.type.ndim:
+        if axis is None:
+            raise TypeError(f"average: an axis is needed for weights of another shape, got {weights.type}")
+        axes = several_axes("average", a, axis)
+        if weights.type.ndim != len(axes):
+            raise ValueError(f"average: weights must have the rank of a, or a dimension for each axis, got "
+                             f"{weights.type} and axis {axis}")
+        weights = dimshuffle(weights, *[axes.index(number) if number in axes else "x" for number in range(a.type.ndim)])
     # Weights of small integers multiply as floats.
     dtype = upcast(a.type.dtype, weights.type.dtype, *["float64"] * (a.type.dtype in discrete_dtypes))
     weights = elementwise.cast(weights, dtype)

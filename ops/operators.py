@@ -37,7 +37,7 @@ from phintys.ops.shape.shape import shape
 from phintys.ops.sorting.searching import searchsorted
 from phintys.ops.sorting.sorting import argsort, sort
 from phintys.ops.types.constant import AsTensorError, constant
-from phintys.ops.types.dtypes import discrete_dtypes
+from phintys.ops.types.dtypes import complex_dtypes, discrete_dtypes
 from phintys.ops.types.tensor_type import TensorType
 
 # Name of a NumPy ufunc → the elementwise op that consists of its loop alone; tensors accept these ufuncs.
@@ -52,7 +52,15 @@ def _of_whole_numbers(name):
     return lambda x: x if x.type.dtype in discrete_dtypes else function(x)
 
 
-UFUNCS.update({name: _of_whole_numbers(name) for name in ("ceil", "floor", "trunc")})
+def _sign(x):
+    """NumPy's ufunc, which takes complex numbers: ``x / abs(x)``."""
+    if x.type.dtype not in complex_dtypes:
+        return elementwise.sgn(x)
+    size = abs(x)
+    return elementwise.switch(elementwise.eq(size, 0), elementwise.cast(0, x.type.dtype), x / size)
+
+
+UFUNCS.update({name: _of_whole_numbers(name) for name in ("ceil", "floor", "trunc")}, sign=_sign)
 
 BUILT_IN = frozenset([bool, int, float, complex, str, bytes, list, tuple, dict, set, frozenset, type(None)])
 

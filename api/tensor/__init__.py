@@ -342,8 +342,8 @@ for _name, _target in {**_UFUNCS, **{name: target for name, (target, _) in _NUMP
 
 # Modules: Theano's, and those of Fourier transforms. `sort` and `var` are functions here.
 _ON_DEMAND = ("basic", "blas", "elemwise", "extra_ops", "fft", "fourier", "inplace", "io", "nlinalg", "opt",
-              "raw_random", "scal", "shared_randomstreams", "sharedvar", "slinalg", "subtensor", "type", "type_other",
-              "utils", "xlogx")
+              "raw_random", "scal", "shared_randomstreams", "sharedvar", "slinalg", "special", "subtensor", "type",
+              "type_other", "utils", "xlogx")
 # All names without an underscore are public, except `constructors`, which is bound by its import.
 __all__ = sorted({name for name in globals() if not name.startswith("_")} - {"constructors"}
                  | {*_ON_DEMAND, *_COMPOSED})

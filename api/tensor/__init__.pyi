@@ -62,8 +62,8 @@ from phintys.shared import ScalarSharedVariable as ScalarSharedVariable, TensorS
 from phintys.tensor import (
     blas as blas, elemwise as elemwise, extra_ops as extra_ops, fft as fft, fourier as fourier, inplace as inplace,
     io as io, linalg as linalg, nlinalg as nlinalg, nnet as nnet, opt as opt, raw_random as raw_random,
-    shared_randomstreams as shared_randomstreams, signal as signal, slinalg as slinalg, subtensor as subtensor,
-    type_other as type_other, utils as utils, xlogx as xlogx,
+    shared_randomstreams as shared_randomstreams, signal as signal, slinalg as slinalg, special as special,
+    subtensor as subtensor, type_other as type_other, utils as utils, xlogx as xlogx,
 )
 from types import ModuleType
 from typing import Any as _Any

@@ -318,7 +318,7 @@ def insert(arr, obj, values, axis=None):
     Parameters
     ----------
     arr : tensor-like
-    obj : int, sequence of int, or symbolic integers
+    obj : int, slice, sequence of int, or symbolic integers
         Positions in ``arr``; negative ones count from the end.
     values : tensor-like
         Broadcast to the slices that are inserted, and converted to the dtype of ``arr``.
@@ -342,12 +342,12 @@ def insert(arr, obj, values, axis=None):
     >>> T.insert([1, 2, 3], 1, 9).eval()
     array([1, 9, 2, 3])
     """
-    arr, obj = as_tensor_variable(arr), as_tensor_variable(obj)
+    arr = as_tensor_variable(arr)
     values = as_dtype(as_tensor_variable(values), arr.type.dtype)
     if axis is None:
         arr, axis = flatten(arr), 0
     axis = one_axis("insert", arr, axis)
-    obj = _positions("insert", obj)
+    obj = positions(arr, axis)[obj] if isinstance(obj, slice) else _positions("insert", as_tensor_variable(obj))
     if obj.type.ndim == 0:
         # One position: the whole value goes there, its first dimension along the axis.
         rank = arr.type.ndim

@@ -231,6 +231,8 @@ def logspace(start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0):
 def geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0):
     """Numbers from ``start`` to ``stop`` with a constant ratio; both have one sign, and neither is 0.
 
+    Complex numbers lie on a spiral.
+
     Examples
     --------
     >>> T.geomspace(1.0, 8.0, 4, dtype="float64").eval()
@@ -239,12 +241,12 @@ def geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0):
     start, stop = tensors((start, stop))
     work = upcast(start.type.dtype, stop.type.dtype)
     work = config.floatX if work in discrete_dtypes else work
+    work = work if dtype is None or str(dtype) in discrete_dtypes else upcast(work, str(dtype))
     start, stop = as_dtype(start, work), as_dtype(stop, work)
-    if work in complex_dtypes:
-        raise TypeError("geomspace: complex numbers are not supported: their path is a spiral")
-    found = elementwise.exp(linspace(0, elementwise.log(stop / start), num, endpoint=endpoint, axis=axis))
-    start, stop = [_widened(x, axis) if x.type.ndim else x for x in (start, stop)]
-    found = start * found
+    sign = start / abs(start) if work in complex_dtypes else elementwise.sgn(start)
+    found = logspace(elementwise.log10(start / sign), elementwise.log10(stop / sign), num, endpoint, axis=axis)
+    sign, start, stop = [_widened(x, axis) if x.type.ndim else x for x in (sign, start, stop)]
+    found = sign * found
     rank, num = found.type.ndim, as_tensor_variable(num)
     numbers = beside(arange(num), one_axis("geomspace", found, axis), rank)
     found = elementwise.switch(elementwise.eq(numbers, 0), start, found)

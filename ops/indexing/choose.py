@@ -5,11 +5,12 @@ from phintys.graph.op import Op
 from phintys.graph.valueless_types import disconnected_type
 from phintys.ops.creation.allocation import arange
 from phintys.ops.elementwise.elementwise import sum_broadcast
-from phintys.ops.elementwise.elementwise_functions import clip
+from phintys.ops.elementwise.elementwise_functions import clip, maximum
 from phintys.ops.elementwise.scalar import as_dtype, eq, switch
 from phintys.ops.indexing.choose_kernel import ChooseKernel
 from phintys.ops.shape.dimshuffle import dimshuffle, shape_padleft
-from phintys.ops.shape.shape import shape_i
+from phintys.ops.shape.reshape import reshape
+from phintys.ops.shape.shape import patternbroadcast, shape_i
 from phintys.ops.types.constant import as_tensor_variable, constant
 from phintys.ops.types.dtypes import discrete_dtypes, upcast
 from phintys.ops.types.tensor_type import TensorType
@@ -69,9 +70,7 @@ class Choose(Op):
         return dimshuffle(choice, [0, *["x"] * missing, *range(1, choice.type.ndim)])
 
     def make_kernel(self, node):
-        masks = [sum([flag << axis for axis, flag in enumerate(flags)]) for flags in self._patterns(node)]
-        return ChooseKernel(node.inputs[0].type.dtype, self.mode, self.listed, len(node.inputs) - 1,
-                            **({"spread": tuple(masks)} if any(masks) else {}))
+        return ChooseKernel(node.inputs[0].type.dtype, self.mode, self.listed, len(node.inputs) - 1)
 
     def _patterns(self, node):
         """Which dimensions of the numbers and of each choice are declared to have length 1."""
@@ -80,8 +79,16 @@ class Choose(Op):
 
     def infer_shape(self, node, input_shapes):
         shapes = [input_shapes[0], *[shape[not self.listed:] for shape in input_shapes[1:]]]
-        return [tuple([next((length for flag, length in zip(flags, lengths) if not flag), 1)
+        return [tuple([self._broadcast([length for flag, length in zip(flags, lengths) if not flag] or [1])
                        for flags, lengths in zip(zip(*self._patterns(node)), zip(*shapes))])]
+
+    @staticmethod
+    def _broadcast(lengths):
+        """The first of the lengths that is not 1, or 1."""
+        found, *others = lengths
+        for length in others:
+            found = found if length is found else switch(eq(found, 1), length, found)
+        return found
 
     def grad(self, inputs, output_grads):
         a, *choices = inputs
@@ -93,13 +100,22 @@ class Choose(Op):
             number = self._in_range(a, len(choices))
             parts = [switch(eq(number, position), gz, zero) for position in range(len(choices))]
             return [disconnected_type()] + [
-                sum_broadcast(part, choice.type.broadcastable, part.type.broadcastable)
-                for part, choice in zip(parts, choices)]
+                self._summed(part, choice) for part, choice in zip(parts, choices)]
         count = shape_i(choices[0], 0)
         positions = dimshuffle(arange(count), [0, *["x"] * a.type.ndim])
         part = switch(eq(dimshuffle(self._in_range(a, count), ["x", *range(a.type.ndim)]), positions),
                       dimshuffle(gz, ["x", *range(gz.type.ndim)]), zero)
-        return [disconnected_type(), sum_broadcast(part, choices[0].type.broadcastable, part.type.broadcastable)]
+        return [disconnected_type(), self._summed(part, choices[0])]
+
+    @staticmethod
+    def _summed(part, choice):
+        """A gradient of the result's shape, summed where a choice was broadcast, as is known when it runs."""
+        part = sum_broadcast(part, choice.type.broadcastable, part.type.broadcastable)
+        pairs = [(own, shape_i(part, axis) // maximum(own, 1)) if not part.type.broadcastable[axis] else (1, 1)
+                 for axis, own in enumerate([shape_i(choice, axis) for axis in range(choice.type.ndim)])]
+        lengths = [length for pair in pairs for length in pair]
+        summed = reshape(part, lengths, ndim=len(lengths)).sum(axis=[*range(1, len(lengths), 2)])
+        return patternbroadcast(summed, choice.type.broadcastable)
 
     def _in_range(self, a, count):
         """The numbers of choices, brought into range."""
@@ -116,7 +132,7 @@ def choose(a, choices, out=None, mode="raise"):
         The number of the choice for each element, an integer.
     choices : sequence of tensor-like, or tensor-like
         The tensors to choose from; a single tensor is split into its slices along the first dimension. They are
-        broadcast together with ``a`` where their types declare a length of 1.
+        broadcast together with ``a``, also where a length turns out to be 1 at run time.
     out : None
         Not supported.
     mode : {'raise', 'wrap', 'clip'}

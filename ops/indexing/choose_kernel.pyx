@@ -1,13 +1,11 @@
 """Choosing between arrays element by element: ``(a, choices..., out)``; ``a`` contains the numbers of choices.
 
-The choices are separate operands, or the slices of one operand along its first dimension. Dimensions that are declared
-to have length 1 (``spread``) are broadcast.
+The choices are separate operands, or the slices of one operand along its first dimension. Dimensions of length 1 are
+broadcast, whether their types declare it or not.
 """
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport int64_t
 from libc.string cimport memset
 from numpy cimport npy_intp
-
-import numpy
 
 from phintys.ops.native.asking cimport ends_after
 from phintys.ops.native.indexed_loops cimport OffsetLoop, phintys_offsets, position_dtype, size_class
@@ -66,18 +64,12 @@ cdef class ChooseKernel(Kernel):
         Whether the choices are separate operands.
     count : int
         The number of operands that contain choices.
-    spread : tuple of int
-        For each input, bits for the dimensions of the result in which it is broadcast.
     """
     cdef int mode, count
     cdef bint listed
     cdef OffsetLoop read            # converts numbers of any dtype to int64
-    cdef bytes masks
-    cdef const uint64_t* spread     # the masks: for each input the dimensions in which it is broadcast
 
-    def __init__(self, str dtype, mode, bint listed, int count, spread=()):
-        self.masks = numpy.array(spread or [0] * (1 + count), "uint64").tobytes()
-        self.spread = <const uint64_t*><const char*>self.masks
+    def __init__(self, str dtype, mode, bint listed, int count):
         self.mode, self.listed, self.count = MODES[mode], listed, count
         self.examined, self.binding = (0,) if self.mode == RAISE else (), BOUND
         self.read = phintys_offsets[position_dtype("uint8" if dtype == "bool" else dtype)]
@@ -89,19 +81,16 @@ cdef class ChooseKernel(Kernel):
         cdef int index, axis
         cdef bint fits = True
         for axis in range(result.ndim):
-            shape[axis] = -1
+            shape[axis] = 1
             for index in range(1 + self.count):
-                if not self.spread[index] >> axis & 1:
-                    length = broadcast_length(operands[index], axis, index > 0 and not self.listed)
-                    fits = fits and (shape[axis] < 0 or length == shape[axis])
+                length = operands[index].shape[axis + (index > 0 and not self.listed)]
+                if length != 1:
+                    fits = fits and shape[axis] in (1, length)
                     shape[axis] = length
-            if shape[axis] < 0:
-                shape[axis] = 1
         if not fits:
             with gil:
                 raise ValueError("shape mismatch: objects cannot be broadcast to a single shape: "
-                                 + " ".join([str(shape_of(operands[index])) for index in range(1 + self.count)])
-                                 + " (a length of 1 is repeated only where the type declares it)")
+                                 + " ".join([str(shape_of(operands[index])) for index in range(1 + self.count)]))
         if self.mode == RAISE:
             self.check(operands[0], self.count if self.listed else operands[1].shape[0])
         elif (self.count if self.listed else operands[1].shape[0]) == 0:
@@ -228,10 +217,6 @@ cdef inline bint next_lines(Walk* walk, npy_intp* index) noexcept nogil:
         index[axis] = 0
         axis -= 1
     return False
-
-
-cdef inline npy_intp broadcast_length(const Cell* cell, int axis, bint behind) noexcept nogil:
-    return cell.shape[axis + behind]
 
 
 cdef inline npy_intp broadcast_stride(const Cell* cell, int axis, bint behind) noexcept nogil:

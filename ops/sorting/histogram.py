@@ -88,6 +88,8 @@ def histogram_bin_edges(a, bins=10, range=None, weights=None):
     >>> T.histogram_bin_edges(T.as_tensor([0.0, 1.0, 4.0]), bins=4).eval()
     array([0., 1., 2., 3., 4.])
     """
+    if isinstance(bins, str):
+        raise TypeError(f"histogram: how many bins {bins!r} chooses depends on values; give their number or edges")
     a, bins = flatten(as_tensor_variable(a)), as_tensor_variable(bins)
     if a.type.dtype in complex_dtypes:
         raise TypeError("histogram: a may not be complex")

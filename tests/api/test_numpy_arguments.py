@@ -102,6 +102,12 @@ CALLS = {
     "polyadd(v, 2)": ("int8",),
     "polymul(v, 2)": ("int8", "float32"), "polyval([1, 2], a)": ("int8",), "setxor1d(v, 1)": ("int8",),
     "select([v > 0], [1], default=v)": ("int8",),
+    "average(numpy.stack([a, b]), axis=(2, 1), weights=[[1, 2], [3, 4], [5, 6]])": ("float64", "int8"),
+    "insert(a, slice(0, 2), 7)": FLOAT,
+    "insert(a, slice(None, None, 2), [[7], [8]], axis=1)": ("int8",), "geomspace(v * 1j + 1, 1j, 5)": FLOAT,
+    "geomspace(1, 256 + 0 * s, 9, dtype=int)": FLOAT, "geomspace(-1, -4 - abs(v), 3, axis=1)": FLOAT,
+    "sign(a)": COMPLEX + SMALL[1:], "choose([[0], [1]], [v, b])": ("float64", "int8"),
+    "choose([2, 1, 0], [v, 5, a])": ("uint8", "float32"), "linalg.lstsq(a.T, w)": FLOAT,
     "round(a, 0)": ("bool",), "round(a)": ("bool",), "corrcoef(v * 0)": FLOAT, "corrcoef(a * 0 + 1, a)": ("int8",),
 }
 

@@ -482,12 +482,9 @@ def _rows(dtype, constants=0):
 
 
 @rule("ChooseKernel")
-def _choose(dtype, mode, listed_, count, spread=()):
+def _choose(dtype, mode, listed_, count):
     one_of(mode, ("raise", "wrap", "clip"), "a mode")
     need(whole(count, 1, MOST_INPUTS, "a number of choices") == 1 or listed_, "choices twice")
-    need(len(spread) in (0, 1 + count), "a spread of other operands")
-    for bits in spread:
-        whole(bits, 0, (1 << 64) - 1, "a spread")
     choices = ["T:r"] * count if listed_ else ["T:r+1"]
     return f"{listed(f'{one_of(dtype, POSITIONS)}:r', *choices)} -> T:r"
 

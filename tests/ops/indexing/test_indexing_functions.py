@@ -71,6 +71,11 @@ CASES = {
     "choose": (lambda x, y: T.choose([1, 0, 1], [x, y]), lambda a, b: numpy.choose([1, 0, 1], [a, b]), [(3,), (3,)]),
     "choose broadcast": (lambda x, y: T.choose([[1], [0]], [x, y]), lambda a, b: numpy.choose([[1], [0]], [a, b]),
                          [(3,), ()]),
+    "choose broadcast at run time": (
+        lambda x, y: T.choose(T.as_tensor([[1, 0, 1]]), [x, y]), lambda a, b: numpy.choose([[1, 0, 1]], [a, b]),
+        [(2, 1), (1, 3)]),
+    "choose slices that are broadcast": (lambda x: T.choose(T.as_tensor([[1], [0], [1]]), x),
+                                         lambda a: numpy.choose([[1], [0], [1]], a), [(2, 1, 3)]),
     "choose slices": (lambda x: T.choose([1, 0, 2], x), lambda a: numpy.choose([1, 0, 2], a), [(3, 2, 3)]),
     "choose wrapped": (lambda x: T.choose(numpy.array([-1, 4, 5]), x, mode="wrap"),
                        lambda a: numpy.choose([-1, 4, 5], a, mode="wrap"), [(3, 3)]),
