@@ -39,6 +39,7 @@ static const uint32_t phintys_bits_of_lanes[4] = {1, 2, 4, 8};
 #define SUFFIX_float ps                     /* of intrinsics */
 #define SUFFIX_double pd
 #define SUFFIX PHINTYS_NAMED(SUFFIX, T)
+#define SSE(NAME) PHINTYS_NAMED(_mm_##NAME, SUFFIX)
 #define AVX(NAME) PHINTYS_NAMED(_mm256_##NAME, SUFFIX)
 #define AVX512(NAME) PHINTYS_NAMED(_mm512_##NAME, SUFFIX)
 #define NEON_SUFFIX_float f32
@@ -102,6 +103,8 @@ PHINTYS_INLINE TYPED(Vector) TYPED(larger)(TYPED(Vector) a, TYPED(Vector) b) {
     return AVX512(max)(a, b);
 #elif SET_LEVEL == 1
     return AVX(max)(a, b);
+#elif defined(PHINTYS_HAS_SETS)
+    return SSE(max)(a, b);
 #elif defined(PHINTYS_HAS_NEON)
     return NEON(vbslq)((TYPED(Bits))(a > b), a, b);
 #else
@@ -114,6 +117,8 @@ PHINTYS_INLINE TYPED(Vector) TYPED(smaller)(TYPED(Vector) a, TYPED(Vector) b) {
     return AVX512(min)(a, b);
 #elif SET_LEVEL == 1
     return AVX(min)(a, b);
+#elif defined(PHINTYS_HAS_SETS)
+    return SSE(min)(a, b);
 #elif defined(PHINTYS_HAS_NEON)
     return NEON(vbslq)((TYPED(Bits))(a < b), a, b);
 #else

@@ -1,5 +1,5 @@
 /* What the loops of pool_squares.template.h, pool_walks.template.h and pool_tables.template.h do with vectors, for one
- * instruction set, and these loops. The baseline has no permutations, hence none of them.
+ * instruction set, and these loops. The baseline has no permutations by numbers in memory, hence no tables.
  */
 /* LARGER(A, B)                  the larger of each two, NaN if one is: of NaN and B, MAX is B, so A is put back
  * EVEN(A, B), ODD(A, B)         the elements of A and then B that have even, or odd, numbers
@@ -152,6 +152,25 @@ PHINTYS_INLINE __m256 phintys_in_order_ps(__m256 pairs) {
 #include "pool_tables.template.h"
 #undef INDICES
 #undef LOAD_INDICES
+#else
+#ifdef __clang__
+#define SHUFFLED(A, B, ...) __builtin_shufflevector(A, B, __VA_ARGS__)
+#else
+#define SHUFFLED(A, B, ...) __builtin_shuffle(A, B, (TYPED(Bits)){__VA_ARGS__})
+#endif
+#define T float
+#define EVEN(A, B) SHUFFLED(A, B, 0, 2, 4, 6)
+#define ODD(A, B) SHUFFLED(A, B, 1, 3, 5, 7)
+#define LOW_IN_LANES(A, B) SHUFFLED(A, B, 0, 4, 1, 5)
+#define HIGH_IN_LANES(A, B) SHUFFLED(A, B, 2, 6, 3, 7)
+#include "pool_baseline.template.h"
+#define T double
+#define EVEN(A, B) SHUFFLED(A, B, 0, 2)
+#define ODD(A, B) SHUFFLED(A, B, 1, 3)
+#define LOW_IN_LANES EVEN
+#define HIGH_IN_LANES ODD
+#include "pool_baseline.template.h"
+#undef SHUFFLED
 #endif
 #undef VECTOR
 #undef LOAD

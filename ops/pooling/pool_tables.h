@@ -19,8 +19,8 @@
  * Windows of 2 x 2 and 3 x 3 at steps of 1 or 2 that lie within images whose rows have whole vectors need no table and
  * no permutation; pool_walks.template.h has their loops.
  *
- * The inner loops are in pool_tables.template.h. With instruction sets that have no permutation, and for few images,
- * the loops of pool_loops.template.h are used.
+ * The inner loops are in pool_tables.template.h. With instruction sets that have no such permutation, and for few
+ * images, the loops of pool_loops.template.h are used.
  */
 #ifndef PHINTYS_POOL_TABLES_H
 #define PHINTYS_POOL_TABLES_H
@@ -75,7 +75,8 @@ typedef void (*phintys_pool_table_task)(const phintys_pooling* p, const phintys_
 
 typedef struct {
     int bytes;                          /* of a vector */
-    npy_int32 none;                     /* the index of the first four bytes of an element without a window */
+    npy_int32 none;                     /* the index of the first four bytes of an element without a window; 0: there
+                                           are no tables, only walks without one */
     int pairs;                          /* whether there are loops for two images at once */
     phintys_pool_table_task task;
 } phintys_pool_table_set;
@@ -140,6 +141,7 @@ static size_t phintys_plan_pool_table(phintys_pool_table* table, const phintys_p
     const npy_intp lanes = set->bytes / p->itemsize;
     const int last = p->pooled - 1;
     npy_intp slots = 1;
+    if (!set->none) return 0;
     table->direct = POOL_BY_TABLE;
     phintys_count_pooled(table, p);
     for (int axis = 0; axis < p->pooled; axis++) {
@@ -305,30 +307,28 @@ static size_t phintys_pool_table_bytes(const phintys_pooling* p, const phintys_p
     return most;
 }
 
-#ifdef PHINTYS_HAS_SETS
 #define LOOPS "pooling/pool_sets.template.h"
 #include "native/each_set.h"
+
+#ifdef PHINTYS_HAS_SETS
+#define POOL_WIDER_SETS(T, PAIRS) {32, -2, 0, table_gradient_##T##_avx2}, {64, 16, PAIRS, table_gradient_##T##_avx512}
+#else
+#define POOL_WIDER_SETS(T, PAIRS)               /* set 0 is the only one */
 #endif
 
 /* The loops of a type number for a set; NULL: there are none. */
 static const phintys_pool_table_set* phintys_pool_table_set_of(int typenum, int set) {
-#ifdef PHINTYS_HAS_SETS
-    static const phintys_pool_table_set sets[2][2] = {
-        {{32, -2, 0, table_gradient_float_avx2}, {32, -2, 0, table_gradient_double_avx2}},
-        {{64, 16, 1, table_gradient_float_avx512}, {64, 16, 0, table_gradient_double_avx512}}};
-    if (set && (typenum == NPY_FLOAT || typenum == NPY_DOUBLE)) return &sets[set - 1][typenum == NPY_DOUBLE];
-#endif
-    return NULL;
+    static const phintys_pool_table_set sets[2][PHINTYS_SETS] = {
+        {{16, 0, 0, walk_gradient_float_baseline}, POOL_WIDER_SETS(float, 1)},
+        {{16, 0, 0, walk_gradient_double_baseline}, POOL_WIDER_SETS(double, 0)}};
+    return typenum == NPY_FLOAT || typenum == NPY_DOUBLE ? &sets[typenum == NPY_DOUBLE][set] : NULL;
 }
 
 /* What there is for squares of a type number and a set; NULL: nothing. */
 static phintys_pool_squares phintys_pool_squares_of(int typenum, int set) {
-#ifdef PHINTYS_HAS_SETS
-    static const phintys_pool_squares squares[2][2] = {{squares_float_avx2, squares_double_avx2},
-                                                       {squares_float_avx512, squares_double_avx512}};
-    if (set && (typenum == NPY_FLOAT || typenum == NPY_DOUBLE)) return squares[set - 1][typenum == NPY_DOUBLE];
-#endif
-    return NULL;
+    static const phintys_pool_squares squares[2][PHINTYS_SETS] = {FOR_EACH_SET(squares_float),
+                                                                  FOR_EACH_SET(squares_double)};
+    return typenum == NPY_FLOAT || typenum == NPY_DOUBLE ? squares[typenum == NPY_DOUBLE][set] : NULL;
 }
 
 #endif
