@@ -1,4 +1,4 @@
-/* What pool_sets.template.h says of vectors of one type T with 16 bytes, where only the shuffles differ between types. */
+/* What pool_sets.template.h says of vectors of one type T with 16 bytes, of which only the shuffles differ by type. */
 PHINTYS_INLINE TYPED(Mask) TYPED(lanes_between)(const int paired, int from, int to) {
     TYPED(Mask) mask;
     for (int lane = 0; lane < 16 / (int)sizeof(T); lane++) {

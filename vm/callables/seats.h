@@ -14,9 +14,9 @@
  * updates of shared variables               the GIL (a turn): such calls claim their containers   test_c_updates.py
  * the function itself, its end              by whoever hands its address to other threads         -
  *
- * Numbers of threads and of frames are counted, and nothing belongs to them. Inside of a call, steps that a loop repeats
- * (vm/loops/replay.pyx) and calls that are repeated stay with the frame: worker threads see what they call by the hand-
- * over of their loops (vm/worker_threads.h). */
+ * Numbers of threads and of frames are counted, and nothing belongs to them. Steps that a loop repeats
+ * (vm/loops/replay.pyx) and calls that are repeated stay with the frame: worker threads see what these call by the way
+ * in which loops are handed over (vm/worker_threads.h). */
 #ifndef PHINTYS_SEATS_H
 #define PHINTYS_SEATS_H
 #include <stddef.h>
