@@ -61,7 +61,8 @@ class EqualLengths(Op):
             variable, axis = entry if isinstance(entry, tuple) else (entry, VALUE)
             name = variable.name or "input"
             name = name if axis == VALUE else f"{name}.shape[{axis}]"
-            if axis != VALUE and variable.type.layout is None:      # an object, such as a sparse matrix
+            # An object, such as a sparse matrix; and what is computed need not live until all lengths are compared.
+            if axis != VALUE and (variable.type.layout is None or variable.owner is not None):
                 variable, axis = Shape_i(axis)(variable), VALUE
             return number_of(variable), axis, name
 

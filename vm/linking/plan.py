@@ -11,15 +11,18 @@ This file only decides; ``allocate`` (``abi.pyx``) and the instruction PLAN act 
 """
 from collections import OrderedDict, namedtuple
 from heapq import heappop, heappush
+from itertools import accumulate
+from operator import add
 from weakref import ref
 
 from phintys.graph.config import config
 from phintys.vm.linking.lifetimes import Lifetimes
-from phintys.vm.linking.packing import ALIGNMENT, Value, by_orders, improved, lower_bound
+from phintys.vm.linking.packing import ALIGNMENT, Value, aligned, by_orders, improved
 from phintys.vm.program import DTYPES
 
 REMEMBERED = 8                  # how many tuples of shapes a function remembers
 INLINE_BYTES = 16               # values of at most this size are stored in their cells
+PARTS = 4                       # of the largest value: steps of the bytes outside of the arena that are tried
 
 # total: bytes of the arena. offsets: one for each cell of the planner, -1 if it has no place. sizes: the bytes of
 # each place. A cell that takes its donor's memory has the donor's offset and size 0.
@@ -140,10 +143,8 @@ def planned(lifetimes, cells, shapes):
     holder = lifetimes.holders(shapes)
     values = values_of(lifetimes, holder, shapes)
     free = placeable(lifetimes, holder, values)
-    handed_on = _handed_on(values, free)
-    ways = [_by_orders(values, each) for each in ([free, free - handed_on] if handed_on else [free])]
-    chosen, offsets, total = min(ways, key=lambda way: way[2] + lower_bound([
-        value for cell, value in values.items() if cell not in way[0]]))
+    chosen = {cell: values[cell] for cell in values if cell in free - leaving(values, free)}
+    offsets, total = by_orders(list(chosen.values()))
     offsets, total = improved(list(chosen.values()), offsets, total)
     offset_of = dict(zip(chosen, offsets))
     plan = ArenaPlan(total,
@@ -152,12 +153,6 @@ def planned(lifetimes, cells, shapes):
     if config.check_plans:
         check_plan(lifetimes, cells, shapes, plan)
     return plan
-
-
-def _by_orders(values, chosen):
-    """Return (holder → Value, offsets, bytes of the arena) if the ``chosen`` holders have places, by simple orders."""
-    places = {cell: value for cell, value in values.items() if cell in chosen}
-    return places, *by_orders(list(places.values()))
 
 
 def check_plan(lifetimes, cells, shapes, plan):
@@ -192,23 +187,84 @@ def check_plan(lifetimes, cells, shapes, plan):
         alive.difference_update(ends.get(moment, ()))
 
 
-def _handed_on(values, free):
-    """Return the temporaries whose memory the pool can pass on to a later result of the same size.
+def leaving(values, free):
+    """Return the temporaries that need no memory at the time at which the rest of a call needs most: the pool has them.
 
-    If there are many, as in a network whose layers' gradients are all results, an arena for the temporaries would be
-    needed in addition to the memory of the results.
+    A call takes the most that lives in the arena at once, and the most that lives outside of it, such as results. The
+    two are seldom at the same moment: activations of a network end while gradients that are returned are computed. So
+    temporaries that live when the arena is fullest, and end before much lives outside, are better there as well.
+
+    Parameters
+    ----------
+    values : dict
+        Holder → Value, of all memory that the program allocates.
+    free : set
+        The holders of temporaries.
+
+    Returns
+    -------
+    set
+        Of ``free``.
     """
-    handed_on, ended = set(), {}                    # size → heap of ended temporaries, the earliest start first
-    ending = sorted(free, key=lambda cell: values[cell].last)
-    position = 0
-    for cell in sorted(set(values) - free, key=lambda cell: values[cell].first):
-        while position < len(ending) and values[ending[position]].last < values[cell].first:
-            gone = values[ending[position]]
-            heappush(ended.setdefault(gone.size, []), (gone.first, ending[position]))
-            position += 1
-        if ended.get(values[cell].size):
-            handed_on.add(heappop(ended[values[cell].size])[1])
-    return handed_on
+    length = max([value.last for value in values.values()], default=0) + 1
+
+    def alive(cells):
+        return _alive([values[cell] for cell in cells], length)
+
+    inside, outside = alive(free), alive(set(values) - free)
+    whole, most = max(map(add, inside, outside)), max(outside)
+    best, least = set(), max(inside) + most
+    largest = max([aligned(values[cell].size) for cell in free], default=0)
+    for part in range(PARTS + 1):
+        if least == whole:
+            break
+        limit = most + largest * part // PARTS
+        chosen = _fitting(values, free, inside, outside, limit, whole - limit)
+        total = max(alive(free - chosen)) + max(map(add, outside, alive(chosen)))
+        if total < least:
+            best, least = chosen, total
+    left = alive(free - best)
+    level = max(left)
+    for cell in sorted(best, key=lambda cell: (values[cell].last - values[cell].first, cell)):
+        size, first, end = aligned(values[cell].size), values[cell].first, values[cell].last + 1
+        if max(left[first:end]) + size <= level:                    # it may as well stay
+            left[first:end] = [others + size for others in left[first:end]]
+            best.remove(cell)
+    return best
+
+
+def _fitting(values, free, inside, outside, limit, enough):
+    """Return the temporaries that fit into ``limit`` bytes with what lives outside; of too many those that end first.
+
+    Only those count that live when more than ``enough`` bytes live inside; the others may stay.
+    """
+    full = list(accumulate([alive > enough for alive in inside], initial=0))
+    starting, ended = [[] for _ in inside], [[] for _ in inside]
+    for cell in free:
+        if full[values[cell].last + 1] > full[values[cell].first]:
+            starting[values[cell].first].append(cell)
+            ended[values[cell].last].append(cell)
+    chosen, ending, used = set(), [], 0
+    for moment, beside in enumerate(outside):
+        for cell in starting[moment]:
+            chosen.add(cell)
+            heappush(ending, (-values[cell].last, cell))
+            used += aligned(values[cell].size)
+        while used and used + beside > limit:
+            cell = heappop(ending)[1]
+            chosen.remove(cell)
+            used -= aligned(values[cell].size)
+        used -= sum([aligned(values[cell].size) for cell in ended[moment] if cell in chosen])
+    return chosen
+
+
+def _alive(values, length):
+    """Return the bytes of values alive at each of ``length`` moments."""
+    changes = [0] * (length + 1)
+    for value in values:
+        changes[value.first] += aligned(value.size)
+        changes[value.last + 1] -= aligned(value.size)
+    return list(accumulate(changes))[:length]
 
 
 def values_of(lifetimes, holder, shapes):

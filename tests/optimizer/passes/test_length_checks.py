@@ -423,6 +423,18 @@ def check_random_case(seed, make):
                 numpy.testing.assert_allclose(mine, other, rtol=1e-6, atol=1e-8, err_msg=f"{seed} {shapes}")
 
 
+def test_a_value_does_not_live_until_its_length_is_compared():
+    """Without the check two values of 64 x 64 are alive at once; what is compared is a number."""
+    x, y = T.dmatrices("xy")
+    hidden = T.dot(x, x)
+    last = T.dot(T.dot(T.tanh(hidden), x), x)
+    function = phintys.function([x, y], [last.sum() + (hidden + y - hidden).sum()])
+    assert any(isinstance(node.op, EqualLengths) for node in function.maker.fgraph.apply_nodes)
+    assert function.memory_report([(64, 64)] * 2).lower_bound == 2 * 64 * 64 * 8
+    with pytest.raises(ValueError):
+        function(numpy.ones((4, 4)), numpy.ones((4, 3)))
+
+
 @pytest.mark.parametrize("first", range(0, 100, 20))
 @pytest.mark.parametrize("make", [random_expressions, random_loops])
 def test_random_expressions(make, first):

@@ -10,7 +10,7 @@ import phintys
 import phintys.tensor as T
 from phintys.ifelse import ifelse
 from phintys.vm.linking.packing import Value, aligned, lay_out, lower_bound
-from phintys.vm.linking.plan import REMEMBERED, Planner, check_plan, planned, values_of
+from phintys.vm.linking.plan import REMEMBERED, Planner, check_plan, leaving, planned, values_of
 from phintys.vm.opcodes import OPCODES
 from phintys.vm.pool import pool_statistics
 
@@ -299,6 +299,36 @@ def test_temporaries_leave_their_memory_to_results():
     """An arena for 20 layers would come on top of the memory of their gradients."""
     _, planner, shapes = watched(chain_gradients_returned)
     assert planned(planner.lifetimes, planner.cells, shapes).total <= 4 * 64 * 64 * 8
+
+
+@pytest.mark.parametrize("rows, width", [(400, 20), (100, 33), (40, 40), (17, 90)])
+def test_small_results_take_what_few_temporaries_leave(rows, width):
+    """Activations of a network are larger than the gradients that are returned: some of them are outside of the arena,
+    and end before the gradients need as much."""
+    inputs, value, weights, _ = chain()
+    function = phintys.function(inputs, T.grad((value ** 2).sum(), weights), mode=PLAN)
+    report = function.memory_report([(rows, width), *[(width, width)] * len(weights)])
+    assert report.modes["plan"].peak <= 1.01 * report.lower_bound
+    assert 0 < report.arena_bound <= report.modes["plan"].kept < report.lower_bound
+
+
+@pytest.mark.parametrize("seeds", [range(first, first + 100) for first in range(0, 400, 100)])
+def test_what_leaves_the_arena_is_worth_it(seeds):
+    """Never does an arena with what is outside need more than if all stayed; of values of one size there is no loss."""
+    better = 0
+    for seed in seeds:
+        chance = random.Random(seed)
+        values = dict(enumerate(some_values(seed, chance.randrange(1, 40))))
+        if seed % 4 == 0:
+            values = {cell: value._replace(size=64) for cell, value in values.items()}
+        free = {cell for cell in values if chance.random() < 0.7}
+        left = free - leaving(values, free)
+        split = [lower_bound([value for cell, value in values.items() if (cell in inside) is kept])
+                 for inside, kept in ((free, True), (free, False), (left, True), (left, False))]
+        whole = lower_bound(list(values.values()))
+        assert left <= free and whole <= split[2] + split[3] <= split[0] + split[1]
+        better += split[2] + split[3] < split[0] + split[1]
+    assert better > 20
 
 
 @pytest.fixture(params=[False, True], ids=["", "stress"])
