@@ -249,7 +249,8 @@ def _pooled(x):
     results = [pool(y, (2, 2), ignore_border=True, mode=mode) for mode in ("max", "average_inc_pad", "sum")]
     costs = [(result ** 3).sum() for result in results]
     first = [slope for cost in costs for slope in slopes(cost, y)]
-    return [results[0], T.signal.pool.MaxPoolRop(ignore_border=True)(y, -y, (2, 2)), *first, *slopes((first[0] ** 2).sum(), y)]
+    return [results[0], T.signal.pool.MaxPoolRop(ignore_border=True)(y, -y, (2, 2)), *first,
+            *slopes((first[0] ** 2).sum(), y)]
 
 
 def _neighbours(x):
@@ -338,12 +339,14 @@ def _loops_of_numbers(x):
 
 
 def _transformed_parts(x):
-    return [numpy.fft.irfft(numpy.fft.rfft(x)), numpy.fft.rfft(x, axis=0), T.fft.rfft(x), T.fft.fft(x), *slopes(abs(T.fft.fft(x)).sum(), x)]
+    return [numpy.fft.irfft(numpy.fft.rfft(x)), numpy.fft.rfft(x, axis=0), T.fft.rfft(x), T.fft.fft(x),
+            *slopes(abs(T.fft.fft(x)).sum(), x)]
 
 
 def _means(x):
-    return [x.mean(), T.Mean(axis=0)(x), T.exp(x).mean(axis=0), T.nanmean(x, axis=1), T.cast(x, "float32").mean(axis=1), x.var(axis=1),
-            T.cumprod(x, axis=1), T.sum(x > 0.5), T.all(x > 0, axis=0), T.logsumexp(x, axis=0), T.ptp(x, axis=0)]
+    return [x.mean(), T.Mean(axis=0)(x), T.exp(x).mean(axis=0), T.nanmean(x, axis=1), T.cast(x, "float32").mean(axis=1),
+            x.var(axis=1), T.cumprod(x, axis=1), T.sum(x > 0.5), T.all(x > 0, axis=0), T.logsumexp(x, axis=0),
+            T.ptp(x, axis=0)]
 
 
 def _as_written():
