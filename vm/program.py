@@ -140,6 +140,11 @@ class Program:
         """Return the code as a list of numeric instructions."""
         return [Instruction(*fields) for fields in INSTRUCTION_FORMAT.iter_unpack(self.code)]
 
+    def updated(self):
+        """Return the containers that a call changes."""
+        return [self.containers[instruction.a] for instruction in self.instructions()
+                if OPCODES[instruction.op].name == "STORE"]
+
     def symbolic(self):
         """Return the decoded code, a list of SymbolicInstruction."""
         return [self.decoded(position, instruction) for position, instruction in enumerate(self.instructions())]

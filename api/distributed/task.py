@@ -18,7 +18,7 @@ import numpy
 
 from phintys.graph.errors import with_details
 from phintys.vm.callables.callable import Callable
-from phintys.vm.files.functions import dumps, loads
+from phintys.vm.files.functions import dumps, loads, refuse_updates
 
 MOST_LINKED = 64                # programs that a process keeps
 
@@ -114,25 +114,12 @@ def as_task(function: Any) -> Task:
         return function
     if not isinstance(function, Callable):
         raise TypeError(f"a compiled function is expected, from phintys.function or phintys.load, not {function!r}")
-    changed = updated_by(function)
-    if changed:
-        raise TypeError(
-            f"{function!r} updates {', '.join(changed)}: tasks may run on any worker, and again if one dies, so their "
-            "updates would be lost or made twice. Return the new value instead, and take the old one as an argument; "
-            "combine gradients by reduce_blocks; draw random numbers from a state or seed that is an argument; or "
-            "train by phintys.distributed.replicate")
+    refuse_updates(function)
     try:
         content, is_program = dumps(function), True
     except TypeError:                       # an op that only a pickle can carry
         content, is_program = _pickled(function), False
     return linked(content, is_program)
-
-
-def updated_by(function: Any) -> list[str]:
-    """What calls of a function change: the names of its shared variables and states."""
-    program = function.program
-    return [program.containers[step.a].name or f"shared variable {step.a}" for step in program.symbolic()
-            if step.name == "STORE"]
 
 
 _tasks: OrderedDict[str, Task] = OrderedDict()

@@ -21,6 +21,8 @@ import numpy
 
 from phintys.graph.scratchpad import Scratchpad
 from phintys.graph.type import Type
+from phintys.shared import SharedVariable
+from phintys.vm.containers.container import Container
 
 # Arguments of the maker, and attributes of variables, nodes and tags, that change no result.
 NO_RESULTS = frozenset(["name", "function_builder", "on_unused_input"])
@@ -53,6 +55,25 @@ def token_of(recipe: Any, trust_input: Any) -> Any:
     return "phintys function", content
 
 
+def token_apart(recipe: Any, trust_input: Any) -> tuple[str, list[Any]]:
+    """Return a token of the function whatever its shared variables hold, and their containers, in a fixed order."""
+    arguments = {name: value for name, value in recipe.arguments.items() if name not in NO_RESULTS}
+    stream = io.BytesIO()
+    pickler = PicklerApart(stream)
+    pickler.dump([arguments, recipe.input_storage, bool(trust_input)])
+    return hashlib.sha256(stream.getvalue()).hexdigest(), pickler.containers
+
+
+def token_of_values(containers: Any) -> list[Any]:
+    """Return a token of each value."""
+    return [token_of_array(container.get(borrow=True)) for container in containers]
+
+
+def token_of_array(array: Any) -> tuple[Any, ...]:
+    """Return what an array, or a number of NumPy, is told by."""
+    return "array", array.dtype.str, array.shape, hashlib.sha256(numpy.ascontiguousarray(array)).hexdigest()
+
+
 def digest_of(thing: Any) -> Any:
     """Return a digest of what is pickled of an object."""
     stream = io.BytesIO()
@@ -74,7 +95,7 @@ class CanonicalPickler(pickle._Pickler):
     def persistent_id(self, thing: Any) -> Any:
         """Return a description of arrays, sets, and of code that a name does not identify; None for other objects."""
         if isinstance(thing, numpy.ndarray) and not thing.dtype.hasobject:
-            return "array", thing.dtype.str, thing.shape, hashlib.sha256(numpy.ascontiguousarray(thing)).hexdigest()
+            return token_of_array(thing)
         if isinstance(thing, (set, frozenset)):
             return "set", sorted(map(digest_of, thing))
         if isinstance(thing, (type, FunctionType)) and not is_found_by_name(thing):
@@ -90,6 +111,29 @@ class CanonicalPickler(pickle._Pickler):
         if type(thing) is dict and all(type(key) is str for key in thing):
             return dict, (), None, None, iter(contents(thing))
         return NotImplemented
+
+
+class PicklerApart(CanonicalPickler):
+    """The same, with numbers in the place of shared variables.
+
+    Attributes
+    ----------
+    containers : list
+        Where their values are, by these numbers.
+    """
+
+    def __init__(self, stream: Any) -> None:
+        super().__init__(stream)
+        self.containers: list[Any] = []
+
+    def persistent_id(self, thing: Any) -> Any:
+        """Return also the number and the type of a shared variable."""
+        container = thing.container if isinstance(thing, SharedVariable) else thing
+        if not isinstance(container, Container):
+            return super().persistent_id(thing)
+        if container not in self.containers:
+            self.containers.append(container)
+        return "shared", self.containers.index(container), str(container.type)
 
 
 def contents(attributes: Any) -> Any:

@@ -12,7 +12,7 @@ from phintys.debugging.failed_node import at_length
 from phintys.graph.public_names import at_home
 from phintys.making.argument_container import ArgumentContainer
 from phintys.making.described_function import DocstringOfInstance, SignatureOfInstance
-from phintys.making.function_copies import Recipe, is_stateless, pickled, token_of
+from phintys.making.function_copies import Recipe, pickled, token_of
 from phintys.optimizer.passes.not_in_place import reasons_against
 from phintys.vm.callables.callable import Callable, enable_vectorcall
 from phintys.vm.explaining.runtime_error import bad_argument
@@ -74,13 +74,17 @@ class Function(Callable):
     """
 
     profile: ProfileStats | None = None
+    shares_programs = True                  # with other functions of the same pickle; subclasses may not
 
-    def __init__(self, maker: FunctionMaker, program: Any, input_storage: list[Any]) -> None:
+    def __init__(self, maker: FunctionMaker, program: Any, input_storage: list[Any],
+                 model: FunctionMaker | None = None) -> None:
         self.maker = maker
+        if model is not None:                                  # one with equal inputs, while this one waits
+            maker = model
         self.input_storage = input_storage
         self._finder: Any = None
         self._fn: Any = None
-        self.lasting: dict[Any, Any] = {}                      # see _found
+        self.lasting: dict[Any, Any] = {}                      # see function_copies
         arguments = maker.arguments
         own = [container for container in input_storage if isinstance(container, ArgumentContainer)]
         super().__init__(program, maker.argument_types, [spec.name for spec in arguments],
@@ -93,19 +97,19 @@ class Function(Callable):
         self._set: list[Any] = []                              # containers whose defaults were set after the last call
         self.has_states = len(self._explicit) > len(own)
         self._visits = _visits_of(maker.inputs)
-        self._fitting = _fitting_of(self)
+        self._fitting = _fitting_of(self, maker)
         self.indirect = self._always_indirect = (self._visits is not None or self._fitting is not None
-                                                 or self._states_are_in_the_way())
+                                                 or self._states_are_in_the_way(maker))
         for container in own:
             container.belong_to(self)
         if maker.profile is not None:
             self.profile = maker.profile
             maker.profile.watch(self)
 
-    def _states_are_in_the_way(self):
+    def _states_are_in_the_way(self, maker):
         """Return whether positional values, as many as there are arguments, may belong to other inputs."""
-        n_arguments = len(self.maker.arguments)
-        return (self.maker.positions != list(range(n_arguments))
+        n_arguments = len(maker.arguments)
+        return (maker.positions != list(range(n_arguments))
                 or any([spec.required for spec, _ in self._explicit[n_arguments:]]))
 
     __signature__ = SignatureOfInstance()
@@ -491,21 +495,20 @@ class Function(Callable):
         return self.copy()
 
     def __reduce__(self):
-        return self._found(pickled)
+        return pickled(self)
 
     def __dask_tokenize__(self):
-        """Return what identifies the function's results for Dask, also in another process."""
-        return self._found(token_of)
+        """Return what identifies the function's results for Dask, also in another process.
 
-    def _found(self, find):
-        """What a function finds of this one; it is found once if this one has no state, as it cannot change then."""
-        key = find, self.trust_input
-        if key in self.lasting:
-            return self.lasting[key]
-        found = find(self)
-        if is_stateless(self):
-            self.lasting[key] = found
-        return found
+        Raises
+        ------
+        TypeError
+            If calls change values that are in this process: Dask would make one call for two, or two for one.
+        """
+        from phintys.vm.files.functions import refuse_updates
+
+        refuse_updates(self, [] if self._visits is None else [variable.container for variable in self._visits.updated])
+        return token_of(self)
 
     def __repr__(self):
         return f"<phintys function {self.name!r}>"
@@ -529,9 +532,8 @@ def _visits_of(inputs):
                                         [spec.variable for spec in elsewhere if spec.update is not None])
 
 
-def _fitting_of(function):
+def _fitting_of(function, maker):
     """What keeps the calls of a function within its limit of memory, or None."""
-    maker = function.maker
     if not maker.memory_limit or not maker.mode.runs_graph or any([
             cell.place != HOST for cell in function.program.cells]):
         return None

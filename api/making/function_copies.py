@@ -149,8 +149,8 @@ def _has_measured_loops(program):
     return any([kernel.measurements() is not None for kernel in program.kernels if hasattr(kernel, "measurements")])
 
 
-class ProgramPickler(pickle.Pickler):
-    """Pickles a program apart from what it shares with the graph: containers, large arrays and ops.
+class ApartPickler(pickle.Pickler):
+    """Pickles something apart from parts of it, by default shared variables and their containers.
 
     Attributes
     ----------
@@ -158,25 +158,40 @@ class ProgramPickler(pickle.Pickler):
         These, in the order of their numbers.
     """
 
-    def __init__(self, stream: io.BytesIO, program: Program) -> None:
+    def __init__(self, stream: io.BytesIO) -> None:
         super().__init__(stream, pickle.HIGHEST_PROTOCOL)
         self.parts: list[Any] = []
         self._numbers: dict[int, int] = {}
-        self._ops = {id(node.op) for node in program.calls}
 
     def persistent_id(self, thing: Any) -> int | None:
         """The number of a part, or None for what is pickled here."""
-        if not (isinstance(thing, Container) or id(thing) in self._ops
-                or (type(thing) is numpy.ndarray and thing.nbytes >= SMALL_ARRAY)):
+        if not self.is_part(thing):
             return None
         if id(thing) not in self._numbers:
             self._numbers[id(thing)] = len(self.parts)
             self.parts.append(thing)
         return self._numbers[id(thing)]
 
+    def is_part(self, thing: Any) -> bool:
+        """Whether something is pickled apart."""
+        return isinstance(thing, (SharedVariable, Container))
 
-class ProgramUnpickler(pickle.Unpickler):
-    """Reads what `ProgramPickler` wrote."""
+
+class ProgramPickler(ApartPickler):
+    """Pickles a program apart from what it shares with the graph: containers, large arrays and ops."""
+
+    def __init__(self, stream: io.BytesIO, program: Program) -> None:
+        super().__init__(stream)
+        self._ops = {id(node.op) for node in program.calls}
+
+    def is_part(self, thing: Any) -> bool:
+        """Whether something is pickled apart."""
+        return (isinstance(thing, Container) or id(thing) in self._ops
+                or (type(thing) is numpy.ndarray and thing.nbytes >= SMALL_ARRAY))
+
+
+class ApartUnpickler(pickle.Unpickler):
+    """Reads what `ApartPickler` wrote."""
 
     def __init__(self, content: bytes, parts: Sequence[Any]) -> None:
         super().__init__(io.BytesIO(content))
@@ -212,61 +227,122 @@ def program_from(kept: tuple[Any, ...] | None) -> Program | None:
     if kept is None or kept[:2] != (checksum(), hooks.version):
         return None
     with suppress(Exception):                   # of a kernel or an op that is not what it was
-        return ProgramUnpickler(kept[2], kept[3]).load()
+        return ApartUnpickler(kept[2], kept[3]).load()
     return None
 
 
 def pickled(function: Function) -> tuple[Any, ...]:
     """What ``__reduce__`` of a function returns.
 
-    Schedulers pickle and unpickle a function for each task. One without state is written once, as bytes, and read once
-    in a process. In the others the pickle shares shared variables with what is pickled beside them.
+    Schedulers pickle and unpickle a function for each task. What is not its own is written once, as bytes, and read
+    once in a process. In other functions the pickle shares the graph with what is pickled beside them.
     """
-    recipe, kept = Recipe(function), kept_program(function)
-    parts = (type(function.maker), recipe.arguments, recipe.input_storage, {"trust_input": function.trust_input}, kept)
-    if kept is not None and is_stateless(function):
-        with suppress(Exception):               # what only another pickler can write
-            content = pickle.dumps(parts, pickle.HIGHEST_PROTOCOL)
-            if len(content) <= LARGEST_REMADE:
-                return remade_once, (content,)
-    return remake, parts
+    found = apart(function)
+    return (remake, _parts_of(function)) if found is None else (remade_once, found)
+
+
+def _parts_of(function):
+    """The arguments of ``remake``."""
+    recipe = Recipe(function)
+    return (type(function.maker), recipe.arguments, recipe.input_storage, {"trust_input": function.trust_input},
+            kept_program(function))
+
+
+def apart(function: Function) -> tuple[bytes, list[Any]] | None:
+    """A pickle of all that functions with other values have in common, and the shared variables and their containers;
+    None if there is more that can be set in a function, or its pickle is large. It is found once."""
+    key = apart, function.trust_input
+    if key not in function.lasting:
+        function.lasting[key] = _found_apart(function) if _has_only_shared_values(function) else None
+    return function.lasting[key]
+
+
+def _found_apart(function):
+    parts = _parts_of(function)
+    stream = io.BytesIO()
+    pickler = ApartPickler(stream)
+    with suppress(Exception):                   # what only another pickler can write, as that of a class of a program
+        pickler.dump(parts)
+        content = stream.getvalue()
+        known = [part.container for part in pickler.parts if isinstance(part, SharedVariable)]
+        if (parts[-1] is not None and len(content) <= LARGEST_REMADE and b"__main__" not in content
+                and all([container in known for container in function.program.containers])):    # not made for givens
+            return content, pickler.parts
+    return None
+
+
+def _has_only_shared_values(function):
+    """Whether all that can be set in a function is arrays in shared variables of this process."""
+    return ("shares_programs" in vars(type(function)) and not function.program.calls
+            and all([container.required if isinstance(container, ArgumentContainer)
+                     else spec.shared and spec.variable.visits is None and hasattr(container.type, "shape")
+                     for spec, container in zip(function.maker.inputs, function.input_storage)]))
 
 
 def token_of(function: Function) -> Any:
     """What identifies the function's results for Dask, also in another process."""
-    from phintys.interop.dask_token import token_of
+    from phintys.interop.dask_token import token_apart, token_of, token_of_values
 
-    return token_of(Recipe(function), function.trust_input)
-
-
-def is_stateless(function: Function) -> bool:
-    """Whether the functions of two pickles cannot be told apart, as nothing can be set in them."""
-    return (not function.program.containers and not function.program.calls
-            and all([isinstance(container, ArgumentContainer) and container.required
-                     for container in function.input_storage]))
+    if apart(function) is None:
+        return token_of(Recipe(function), function.trust_input)
+    key = token_of, function.trust_input
+    if key not in function.lasting:
+        function.lasting[key] = token_apart(Recipe(function), function.trust_input)
+    token, containers = function.lasting[key]
+    return "phintys function", token, *token_of_values(containers)
 
 
 MOST_REMADE = 64                # functions of pickles that a process knows
 LARGEST_REMADE = 1 << 20        # bytes of such a pickle, which the function keeps, too
 
-_remade: dict[bytes, Function] = {}
+_remade: dict[bytes, tuple[Function, dict[int, int]]] = {}
 
 
 @at_home
-def remade_once(content: bytes) -> Function | None:
-    """Unpickle a function without state, with the program of the first that had the same pickle."""
+def remade_once(content: bytes, parts: Sequence[Any] = ()) -> Function | None:
+    """Unpickle a function with the program of the first that had the same pickle, on its own shared variables."""
+    if not config.unpickle_function:
+        return None
     known = _remade.get(content)
-    if known is None or not config.unpickle_function:
-        known = remake(*pickle.loads(content))
-        if known is None or not is_stateless(known):
-            return known
+    if known is None:
+        emptied = _emptied(parts)
+        model = remake(*ApartUnpickler(content, emptied).load())
+        if model is None:                               # another thread has changed the configuration
+            return None
+        known = model, {id(part): number for number, part in enumerate(emptied)}
         if len(_remade) >= MOST_REMADE:
             _remade.pop(list(_remade)[0], None)         # a copy, as other threads may change it
         _remade[content] = known
-    twin = known.maker.create_with(known.program, [container.twin() for container in known.input_storage])
-    twin.trust_input = known.trust_input
-    twin.lasting[pickled, twin.trust_input] = remade_once, (content,)
+    model, numbers = known
+    program, maker = model.program, model.maker
+
+    def arguments() -> dict[str, Any]:
+        _, found, _, _, kept = ApartUnpickler(content, parts).load()
+        return found | {"argument_types": kept[4]}
+
+    if parts:
+        fields = {field: getattr(program, field) for field in Program.__slots__}
+        containers = [parts[numbers[id(container)]] for container in program.containers]
+        program, maker = Program(**fields | {"containers": containers}), type(maker).waiting(arguments)
+    twin = type(model)(maker, program, [parts[numbers[id(container)]] if id(container) in numbers else container.twin()
+                                        for container in model.input_storage], model.maker)
+    twin.trust_input = model.trust_input
+    twin.lasting[apart, twin.trust_input] = content, parts
     return twin
+
+
+def _emptied(parts):
+    """Shared variables and containers as these, with small values: a function that is only a model keeps them."""
+    empty = {}
+    for part in parts:
+        container = part.container if isinstance(part, SharedVariable) else part
+        if id(container) not in empty:
+            kind = container.type
+            value = numpy.zeros([length or 0 for length in kind.shape], kind.numpy_dtype)
+            empty[id(container)] = Container(kind, value, container.name, container.readonly, container.strict,
+                                             container.allow_downcast)
+    return [type(part)(part.name, part.type, None, None, container=empty[id(part.container)])
+            if isinstance(part, SharedVariable) else empty[id(part)] for part in parts]
 
 
 @at_home

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from contextlib import nullcontext
+from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 import numpy
@@ -37,6 +38,9 @@ if TYPE_CHECKING:
     from phintys.reports.profile_stats import ProfileStats
     from phintys.updates import Pairs
     from phintys.vm.program import Program
+
+
+_beginning = RLock()                    # held while a maker that has waited begins
 
 
 @at_home
@@ -132,6 +136,31 @@ class FunctionMaker:
                 self._copy_objects()
         self.argument_types = (types_of_arguments(self._compiled, len(self.arguments)) if argument_types is None
                                else argument_types)
+
+    @classmethod
+    def waiting(cls, arguments: Any) -> FunctionMaker:
+        """Return a maker of which nothing is there until somebody asks for something.
+
+        Parameters
+        ----------
+        arguments : callable
+            It returns those of the constructor.
+        """
+        maker = object.__new__(cls)
+        maker._arguments = arguments
+        return maker
+
+    if not TYPE_CHECKING:                   # type checkers would accept any name
+        def __getattr__(self, name):
+            with _beginning:
+                arguments = self.__dict__.pop("_arguments", None)
+                if arguments is not None:
+                    try:
+                        self.__init__(**arguments())
+                    except BaseException:
+                        self.__dict__ = {"_arguments": arguments}
+                        raise
+            return object.__getattribute__(self, name)
 
     # ---- stages ------------------------------------------------------------------------------------------------------
     @property

@@ -124,10 +124,24 @@ class SavedFunction(Callable):
 
     def __dask_tokenize__(self):
         """Return what identifies the function's results for Dask, also in another process."""
+        refuse_updates(self)
         return "phintys program", digest(dumps(self)).hex()
 
 
 enable_vectorcall(SavedFunction)
+
+
+def refuse_updates(function, allowed=()):
+    """Raise an error if calls of a function, as tasks of a scheduler, would change containers that are not allowed."""
+    program = function.program
+    changed = [container.name or f"shared variable {program.containers.index(container)}"
+               for container in program.updated() if container not in allowed]
+    if changed:
+        raise TypeError(
+            f"{function!r} updates {', '.join(changed)}: tasks may run on any worker, and again if one dies, so their "
+            "updates would be lost or made twice. Return the new value instead, and take the old one as an argument; "
+            "combine gradients by reduce_blocks; draw random numbers from a state or seed that is an argument; or "
+            "train by phintys.distributed.replicate")
 
 
 # ---- writing ---------------------------------------------------------------------------------------------------------

@@ -98,6 +98,21 @@ def test_workers_link_a_program_once(client):
     assert client.submit(task, ROWS[0]).key == client.submit(as_task(squares()), ROWS[0]).key
 
 
+def test_functions_with_shared_values_are_read_once_by_a_worker(client):
+    w = shared(numpy.full(3, 2.0), "w")
+    f = function([x], x * w, name="weighed")
+    assert numpy.array_equal(client.gather(client.map(f, ROWS)), 2 * numpy.array(ROWS))
+    w.set_value(numpy.zeros(3))
+    assert not numpy.any(client.gather(client.map(f, ROWS)))
+    read = client.run(lambda: [model.name for model, _ in
+                               __import__("phintys.making.function_copies", fromlist=["x"])._remade.values()])
+    assert all(names.count("weighed") == 1 for names in read.values()), read
+    train = function([x], [], updates=[(w, w + x)])
+    for submit in (lambda: client.submit(train, ROWS[0]), lambda: client.map(train, ROWS)):
+        with pytest.raises(TypeError, match="updates w: tasks may run on any worker"):
+            submit()
+
+
 def test_arrays_that_come_in_messages(client):
     """They are read-only or not aligned, as messages are cut."""
     rows = client.scatter([numpy.random.default_rng(number).random(100 + number) for number in range(8)])

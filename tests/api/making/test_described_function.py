@@ -46,5 +46,5 @@ def test_the_docstring_says_what_goes_in_and_comes_out():
 
 def test_the_class_keeps_its_own():
     assert inspect.getdoc(phintys.Function).startswith("A compiled function; made by ``phintys.function``.")
-    assert list(inspect.signature(phintys.Function).parameters) == ["maker", "program", "input_storage"]
+    assert list(inspect.signature(phintys.Function).parameters) == ["maker", "program", "input_storage", "model"]
     assert pickle.loads(pickle.dumps(phintys.function([x], x)))(np.ones((1, 1))) == 1
