@@ -10,7 +10,7 @@ from collections import namedtuple
 import numpy
 
 from phintys.vm.described_node import described
-from phintys.vm.opcodes import OPCODES
+from phintys.vm.opcodes import NUMBER, OPCODES
 from phintys.vm.places import HOST
 from phintys.vm.symbolic import SymbolicInstruction
 from phintys.vm.texts import cell_text, instruction_text
@@ -131,10 +131,15 @@ class Program:
 
     def result_cells(self):
         """Return the layouts of the cells of the results, in order."""
-        for instruction in self.instructions():
-            if OPCODES[instruction.op].name == "RESULT":
-                return [self.cells[cell] for cell in self.pool[instruction.b:instruction.b + instruction.c]]
-        return []
+        position = self.opcodes().find(NUMBER["RESULT"])
+        if position < 0:
+            return []
+        *_, start, count = INSTRUCTION_FORMAT.unpack_from(self.code, position * INSTRUCTION_FORMAT.size)
+        return [self.cells[cell] for cell in self.pool[start:start + count]]
+
+    def opcodes(self):
+        """The opcode of each instruction, as bytes."""
+        return self.code[::INSTRUCTION_FORMAT.size]
 
     def instructions(self):
         """Return the code as a list of numeric instructions."""

@@ -50,7 +50,7 @@ def roots_of(program):
     -------
     dict
     """
-    sources = {view: source for instruction in program.symbolic() for view, source in instruction.views}
+    sources = {view: source for _, pairs in sorted(program.views.items()) for view, source in pairs}
     return {cell: _last(sources, cell) for cell in sources}
 
 

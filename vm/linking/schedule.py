@@ -73,8 +73,11 @@ def schedule(fgraph, weigh=weight_of):
 def _ordered(nodes, values, orderings):
     if len(nodes) < 3:
         return nodes
+    peak = values.peak(nodes)
+    if peak <= values.least(nodes):
+        return nodes
     greedy = _greedy_order(nodes, values, orderings)
-    return lower_peaks(greedy if values.peak(greedy) < values.peak(nodes) else nodes, values, orderings)
+    return lower_peaks(greedy if values.peak(greedy) < peak else nodes, values, orderings)
 
 
 def _ordered_by_regions(fgraph, regions, nodes, last, weigh):
@@ -167,6 +170,10 @@ class _Values:
         return self.inside.get(node, 0) + sum([self.weight[variable] for variable in {
             *self.reads[node], *self.makes[node]}])
 
+    def least(self, nodes):
+        """Return what no order of nodes can be below."""
+        return max([self.needed(node) for node in nodes])
+
 
 def _peak_of_graph(op):
     """The peak of the graph that an op holds, in the graph's own order."""
@@ -190,7 +197,7 @@ def lower_peaks(order, values, orderings):
     -------
     list of Apply
     """
-    least, states = max([values.needed(node) for node in order]), FEWEST + EACH * len(order)
+    least, states = values.least(order), FEWEST + EACH * len(order)
     alive = values.alive(order)
     while max(alive) > least and states > 0:
         top = alive.index(max(alive))

@@ -46,19 +46,24 @@ def side_by_side(code, cells, kernels):
     list of SymbolicInstruction
         The same instructions, with a TOGETHER before each group that holds the number of its kernels.
     """
-    if sum([is_candidate(instruction) for instruction in code]) < 2:
+    candidates = [is_candidate(instruction) for instruction in code]
+    if sum(candidates) < 2:
         return code
-    grouped, taken = [], set()
+    grouped, taken, last_taken = [], set(), -1
     happening = effects_of(code, cells)
     conflicts = conflicts_of(happening)
+    nearest = nearest_of(conflicts)
     for position, instruction in enumerate(code):
         if position in taken:
             continue
-        if is_candidate(instruction):
-            branches, before = branches_from(code, position, happening, conflicts, taken, kernels)
+        # The first kernel beside this one needs nothing from here on, but for what an earlier group has taken.
+        if candidates[position] and (position < last_taken or min(
+                nearest[position + 1:position + 1 + WINDOW], default=position) < position):
+            branches, before = branches_from(code, position, candidates, happening, conflicts, taken, kernels)
             if len(branches) > 1:
                 members = [member for branch in branches for member in branch]
                 taken.update(members, before)
+                last_taken = max(last_taken, *members)
                 grouped.extend([code[earlier] for earlier in before])
                 grouped.append(SymbolicInstruction("TOGETHER", a=len(members), remark="if that pays"))
                 grouped.extend([code[member]._replace(flags=0 if member == branch[0] else CONTINUES)
@@ -73,7 +78,7 @@ def is_candidate(instruction):
     return instruction.name == "KERNEL" and instruction.node is not None and instruction.node.op.runs_alone
 
 
-def branches_from(code, first, happening, conflicts, taken, kernels):
+def branches_from(code, first, candidates, happening, conflicts, taken, kernels):
     """Return the branches of the group that begins with ``first``, as lists of positions, and positions of kernels to
     run before the group."""
     branches, passed, before, members = [Branch()], 0, [], 1
@@ -81,20 +86,23 @@ def branches_from(code, first, happening, conflicts, taken, kernels):
     for position in range(first + 1, min(first + 1 + WINDOW, len(code))):
         if position in taken:
             continue
-        instruction = code[position]
-        if instruction.name not in PASSED or members == LARGEST:
+        name = code[position].name
+        if name not in PASSED or members == LARGEST:
             break
         others, bit = conflicts[position] >> first + WINDOW - position, 1 << position - first
-        needed = [branch for branch in branches if branch.members & others]
-        if not needed and instruction.name == "KERNEL" and not passed & others:
-            if is_candidate(instruction):
+        if passed & others or name != "KERNEL":
+            passed |= bit
+            continue
+        needed = [branch for branch in branches if branch.members & others] if others else ()
+        if not needed:
+            if candidates[position]:
                 branches.append(Branch())
                 branches[-1].append(position, bit)
                 members += 1
             else:
                 before.append(position)
-        elif len(needed) == 1 and not passed & others and is_candidate(instruction) and may_continue(
-                needed[0], instruction, code, happening, kernels):
+        elif len(needed) == 1 and candidates[position] and may_continue(
+                needed[0], code[position], code, happening, kernels):
             needed[0].append(position, bit)
             members += 1
         else:
@@ -121,12 +129,15 @@ def cut_to_the_second_longest(branches, before):
 def effects_of(code, cells):
     """Return for each instruction the sets (cells read, cells written), including memory of views and donors."""
     memory, happening = memories_of(code), []
+    donors = {cell: layout.donor for cell, layout in enumerate(cells) if layout.donor is not None}
     for instruction in code:
         reads, writes = set(instruction.reads()), set(instruction.writes())
-        overwritten = [cells[cell].donor for cell in writes if cells[cell].donor is not None]
-        overwritten += [source for _, source in instruction.overwritten]
-        reads.update([memory.get(cell, cell) for cell in reads])
-        writes.update(overwritten, [memory.get(cell, cell) for cell in overwritten])
+        overwritten = [donors[cell] for cell in writes if cell in donors]
+        if instruction.overwritten:
+            overwritten += [source for _, source in instruction.overwritten]
+        if overwritten:
+            writes.update(overwritten, [memory.get(cell, cell) for cell in overwritten])
+        reads.update([memory[cell] for cell in reads if cell in memory])
         happening.append((reads, writes))
     return happening
 
@@ -147,3 +158,9 @@ def conflicts_of(happening):
                 earlier[cell] = position, bits >> position - last | 1 << WINDOW
         conflicts.append(found)
     return conflicts
+
+
+def nearest_of(conflicts):
+    """Return for each instruction the last one before it that it must stay behind; less than all in its window if there
+    is none."""
+    return [position - 1 - WINDOW + bits.bit_length() for position, bits in enumerate(conflicts)]

@@ -210,20 +210,21 @@ class _Check:
         for self.position in range(first, last + 1):
             instruction = code[self.position]
             self.name = instruction.name
-            self._end_branches()
-            name = self.name
-            if self.committed and name not in AFTER_COMMIT:
+            if self.branches:
+                self._end_branches()
+            reads, requirements, check, always, after_commit = RULES[self.name]
+            if self.committed and not after_commit:
                 self.fail("is after COMMIT, but can fail or run Python code")
-            if name in ALWAYS and (self.branches or self.block is not None):
+            if always and (self.branches or self.block is not None):
                 self.fail("is in a branch or a block")
-            for cell in READS[name](instruction, None):
+            for cell in reads(instruction, None):
                 self.read(cell)
-            for operand, holds, message in REQUIREMENTS[name]:
+            for operand, holds, message in requirements:
                 number = getattr(instruction, operand)
                 if not holds(self.program, number):
                     self.fail(message.format(number))
-            if name in CHECKS:
-                CHECKS[name](self, instruction)
+            if check is not None:
+                check(self, instruction)
             if self.check_operands is not None and instruction.computes():
                 self._check_computation(instruction)
             self._change(instruction)
@@ -320,13 +321,11 @@ class _Check:
 
     def _change(self, instruction):
         """Apply an instruction: the cells it writes and empties by the opcode table, its overwrites and views."""
-        op, name = getattr(instruction.node, "op", None), self.name
-        if op is not None and not op.view_map and not op.destroy_map and name not in ("ALIAS", "MOVE") \
-                and self.program.nodes is not None:
-            roots, destroyed = {}, ()
-        else:
-            roots = {view: self.state.root[source] for view, source in self._views(instruction)}
-            destroyed = self._destroyed(instruction)
+        name, op = self.name, None if self.program.nodes is None else getattr(instruction.node, "op", None)
+        is_passing = name == "ALIAS" or name == "MOVE"
+        roots = {} if op is not None and not op.view_map and not is_passing else {
+            view: self.state.root[source] for view, source in self._views(instruction)}
+        destroyed = () if op is not None and not op.destroy_map and not is_passing else self._destroyed(instruction)
         for cell in WRITES[name](instruction, None):
             self.write(cell)
         for output, source in destroyed:
@@ -580,4 +579,6 @@ class _Check:
             self.fail(f"ends no block {instruction.a}")
 
 
-CHECKS = {row.name: getattr(_Check, "check_" + row.name) for row in OPCODES if hasattr(_Check, "check_" + row.name)}
+# All that `_walk` needs of an opcode, so that this is looked up once for an instruction.
+RULES = {row.name: (READS[row.name], REQUIREMENTS[row.name], getattr(_Check, "check_" + row.name, None),
+                    row.name in ALWAYS, row.name in AFTER_COMMIT) for row in OPCODES}

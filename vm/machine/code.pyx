@@ -26,8 +26,9 @@ cdef enum:
 
 cdef bint has_own_memory(program) except -1:
     """Whether no caller, container or Python op gives memory to a program."""
+    opcodes = program.opcodes()
     return (all([layout.access != "mutable" for layout in program.cells])
-            and not any([instruction.op in (OP_LOAD, OP_CALL) for instruction in program.instructions()]))
+            and OP_LOAD not in opcodes and OP_CALL not in opcodes)
 
 
 cdef class Code:
@@ -97,7 +98,8 @@ cdef class Code:
     cdef int _find_watched(self) except -1:
         """Containers whose old value is read and replaced; code inside the call must not replace it in between."""
         cdef int index
-        cdef set stored = {instruction.a for instruction in self.program.instructions() if instruction.op == OP_STORE}
+        cdef set stored = {self.instructions[index].a for index in range(self.n_instructions)
+                           if self.instructions[index].op == OP_STORE}
         self.watched = <PyObject**>malloc((self.n_loaded + 1) * sizeof(PyObject*))
         self.known_reads = {}
         self.watched_cells = <int*>malloc((self.n_loaded + 1) * sizeof(int))
