@@ -6,7 +6,6 @@ inner variables that represent a row in the body. Errors in them are found here.
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, field
 from operator import index
 from typing import TYPE_CHECKING, Any
 
@@ -49,7 +48,6 @@ def as_list(value: Variable | Sequence[Variable | None] | None) -> list[Any]:
     return list(value) if isinstance(value, (list, tuple)) else [value]
 
 
-@dataclass
 class Sequence:
     """A tensor that a loop walks along, and the variables of its rows in the body.
 
@@ -62,12 +60,12 @@ class Sequence:
         For each tap the variable of a row.
     """
 
-    taps: list
-    rows: list = field(default_factory=list)
-    inner: list = field(default_factory=list)
+    def __init__(self, taps: list) -> None:
+        self.taps = taps
+        self.rows: list = []
+        self.inner: list = []
 
 
-@dataclass
 class Output:
     """What is known about an output before the body is called.
 
@@ -81,10 +79,8 @@ class Output:
         The initial state as the user passed it, for messages.
     """
 
-    initial: Any = None
-    taps: list = field(default_factory=list)
-    inner: list = field(default_factory=list)
-    given: Any = None
+    def __init__(self, initial: Any = None, taps: Any = (), inner: Any = (), given: Any = None) -> None:
+        self.initial, self.taps, self.inner, self.given = initial, list(taps), list(inner), given
 
 
 # ---- sequences ---------------------------------------------------------------------------------------------------

@@ -6,7 +6,6 @@ has no rule, there is no batched graph, and ``loops/row_map.py`` runs the graph 
 """
 from phintys.graph.gradients.view_op import ViewOp
 from phintys.graph.toposort import io_toposort
-from phintys.ops.convolution.convolution import FAMILIES
 from phintys.ops.creation.alloc import SumStretched
 from phintys.ops.creation.allocation import Alloc, arange
 from phintys.ops.cumulative.product import Prod
@@ -89,7 +88,9 @@ def batch_of_node(node, inputs, flags, count):
     list of Variable or None
         None if the op has no rule.
     """
-    rule = RULES.get(type(node.op)) or (numbers if isinstance(node.op, ScalarOp) else None)
+    kind = type(node.op)
+    rule = RULES.get(kind) or (numbers if isinstance(node.op, ScalarOp) else
+                               convolved if kind in getattr(kind, "family", ()) else None)
     return rule and rule(node, inputs, flags, count)
 
 
@@ -338,7 +339,10 @@ def _divided(x, axis, count):
 CONVOLUTION_AXES = [{0: (0, 0), 1: (0, 1, True)}, {0: (1, 1, False), 1: (1, 0, True)}, {0: (1, 1, False), 1: (0, 0)}]
 
 
-def _convolved(node, inputs, flags, count, position):
+def convolved(node, inputs, flags, count):
+    """A convolution, or its gradient by images or filters. They are known by their family, so that loops need not
+    import them."""
+    position = node.op.family.index(type(node.op))
     if flags[:2] == [True, True] or True in flags[2:]:
         return None
     batched_input, op = flags.index(True), node.op
@@ -348,9 +352,3 @@ def _convolved(node, inputs, flags, count, position):
     inputs = list(inputs)
     inputs[batched_input] = _joined(inputs[batched_input], axis)
     return [_divided(op.relative(position)(*inputs), of_result, count)]
-
-
-for _position in range(3):
-    @rule_for(*[family[_position] for family in FAMILIES])
-    def convolved(node, inputs, flags, count, position=_position):
-        return _convolved(node, inputs, flags, count, position)
