@@ -35,6 +35,7 @@ from phintys.ops.types.dtypes import (
     discrete_dtypes,
     upcast,
 )
+from phintys.ops.types.scalar_type import Scalar
 
 __all__ = ["SCALAR_OPS", "ScalarOp", "UnaryScalarOp", "BinaryScalarOp", "scalar_op_named", "cast_op", "upcast",
            "ComplexError", "IntegerDivisionError"]
@@ -1210,7 +1211,7 @@ identity = define("Identity", "identity", 1, rules.same_out, emit_copy, lambda x
 
 
 class Cast(LoopedScalarOp, UnaryScalarOp):
-    """Conversion to one dtype, ``o_type``; from complex to real it keeps the real part.
+    """Conversion to one dtype, ``o_type``, a name or a type of numbers; from complex to real it keeps the real part.
 
     Examples
     --------
@@ -1224,6 +1225,7 @@ class Cast(LoopedScalarOp, UnaryScalarOp):
                 x = emit_real(steps, output_dtype, x)
             return steps.cast(x, output_dtype)
 
+        dtype = dtype.dtype if isinstance(dtype, Scalar) else dtype
         self.o_type = dtype
         super().__init__(f"convert_to_{dtype}", 1, lambda _: dtype, emit, lambda x, out, g: g,
                          operands="as they are", complex_rule="real_slope", domain=POSITIVE,

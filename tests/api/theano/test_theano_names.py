@@ -117,6 +117,7 @@ def test_casts():
     assert scalar.autocast_int(numpy.asarray(3, "int32")).dtype == "int32"
     assert scalar.NumpyAutocaster(("float32", "float64"))(0.1).dtype == "float64"
     assert scalar.convert(3, "float32").dtype == "float32"
+    assert T.Elemwise(scalar.Cast(scalar.Scalar("complex128")))(T.cvector()).dtype == "complex128"
     assert [scalar.basic.round_half_away_from_zero_(a) for a in (0.5, -0.5, 1.4)] == [1, -1, 1]
 
 
