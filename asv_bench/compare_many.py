@@ -138,17 +138,39 @@ def training(rows, **options):
                            replica.part(generator.integers(0, 10, rows, "i4")))
 
 
+def timed(thing, names):
+    """The seconds that methods take from now on, by their names, as a dictionary that is added to."""
+    totals = dict.fromkeys(names, 0.0)
+
+    def wrapped(name, method):
+        def call(*arguments):
+            start = time.perf_counter()
+            try:
+                return method(*arguments)
+            finally:
+                totals[name] += time.perf_counter() - start
+        return call
+
+    for name in names:
+        setattr(thing, name, wrapped(name, getattr(thing, name)))
+    return totals
+
+
 def steps(rows=2048, count=20, rounds=5):
     """Steps of a network on all rows, divided among the processes."""
     from mpi4py import MPI
 
     replica, step, given = training(rows, profile="profile" in sys.argv)
+    step(*given)                                # from now on it is known how gradients are summed
+    parts = [timed(replica._exchange, ("start", "finish")), timed(replica._exchange._way, ("add",))]
     found = measured({"step": lambda: [step(*given) for _ in range(count)]}, rounds)
     MPI.COMM_WORLD.Barrier()
     if replica.rank == 0:
         wall, processor = found["step"]
         print(f"{replica.size} processes: {wall / count * 1e3:.1f} ms a step, {processor / count * 1e3:.1f} ms of the "
               "processor in each")
+        told = [f"{name} {1e3 * total / count / rounds:.2f} ms" for part in parts for name, total in part.items()]
+        print(f"in process 0, on average: {', '.join(told)}; add, and waiting for the others, are in finish")
         if "profile" in sys.argv:
             step.compiled.profile.summary()
 

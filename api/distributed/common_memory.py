@@ -65,9 +65,13 @@ class CommonMemory:
         self._halves.reverse()
 
     def sums(self) -> list[Any]:
-        """The sums, which are the caller's; to be called when all processes have added."""
-        return [arrays[0].reshape(-1)[:int(numpy.prod(shape))].reshape(shape).copy()
-                for arrays, shape in zip(self._halves[1], self.shapes)]
+        """The sums, in the memory of all, to be read until the next round but one; to be called when all processes
+        have added."""
+        found = [arrays[0].reshape(-1)[:int(numpy.prod(shape))].reshape(shape)
+                 for arrays, shape in zip(self._halves[1], self.shapes)]
+        for array in found:
+            array.flags.writeable = False
+        return found
 
     @classmethod
     def of(cls, comm: Any, shapes: Any, dtypes: Any) -> CommonMemory | None:

@@ -81,7 +81,7 @@ class Messages:
             request.Wait()
 
     def sums(self) -> list[Any]:
-        """The sums, which are the caller's."""
+        """The sums; if they are not the caller's, they are read-only."""
         return self.arrays
 
 
@@ -100,7 +100,7 @@ class MessagesInOrder(Messages):
         return self.comm.Ialltoall(parts, self.parts[-1])
 
     def sums(self) -> list[Any]:
-        """The sums, which are the caller's."""
+        """The sums."""
         for parts in self.parts:
             self.comm.Allgather(added_in_order(parts).copy(), parts)
         return [parts.reshape(-1)[:array.size].reshape(array.shape).copy()
@@ -157,7 +157,7 @@ class Exchange:
         self.started += 1
 
     def finish(self) -> list[Any]:
-        """Wait for the sums of this round.
+        """Wait for the sums of this round. They may lie in memory of all processes, until the next round but one.
 
         Raises
         ------
@@ -174,7 +174,8 @@ class Exchange:
         self._compare_states()
         sums = self._way.sums()
         if self.average:
-            sums = [numpy.divide(array, self.comm.size, out=array if array.dtype.kind in "fc" else None)
+            sums = [numpy.divide(array, self.comm.size,
+                                 out=array if array.dtype.kind in "fc" and array.flags.writeable else None)
                     for array in sums]
         self.begin()
         self.is_over = True

@@ -22,6 +22,7 @@ from phintys.graph.op import Op
 from phintys.graph.toposort import io_toposort
 from phintys.graph.traversal import clone_replace
 from phintys.graph.type import generic
+from phintys.graph.variable import Constant
 from phintys.interop.dask_token import digest_of
 from phintys.updates import OrderedUpdates
 
@@ -58,7 +59,8 @@ class StartSum(Op):
 
 
 class WaitForSums(Op):
-    """Waits for the sums of all gradients.
+    """Waits for the sums of all gradients. Other processes may read them, too, and a later call overwrites them: so
+    they are views of a constant, which are neither worked on in place nor kept.
 
     Parameters
     ----------
@@ -70,9 +72,10 @@ class WaitForSums(Op):
 
     def __init__(self, types: Any) -> None:
         self.types = types
+        self.view_map = {number: [1] for number in range(len(types))}
 
-    def make_node(self, last: Any) -> Any:
-        return Apply(self, [last], [type_() for type_ in self.types])
+    def make_node(self, last: Any, exchange: Any) -> Any:
+        return Apply(self, [last, exchange], [type_() for type_ in self.types])
 
     def perform(self, node: Any, inputs: Any, output_storage: Any, params: Any = None) -> None:
         for storage, array in zip(output_storage, inputs[0].finish()):
@@ -340,7 +343,8 @@ def _with_sums(updates, gradients, exchange):
     start, before = StartSum(exchange), []
     for gradient in gradients:
         before = [start(gradient, *before)]
-    sums = WaitForSums(tuple([gradient.type for gradient in gradients]))(*before, return_list=True)
+    wait = WaitForSums(tuple([gradient.type for gradient in gradients]))
+    sums = wait(*before, Constant(generic, exchange), return_list=True)
     return OrderedUpdates(zip(updates, clone_replace(list(updates.values()), dict(zip(gradients, sums)))))
 
 

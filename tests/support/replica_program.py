@@ -165,6 +165,21 @@ def test_memory_orders_and_lengths():
         replicate([(w, w + m)], [m], deterministic=deterministic).function([m])(numpy.zeros((0, 2)))
 
 
+def test_sums_that_are_kept_stay_as_they_are():
+    """They lie where later calls write: what is returned, or is a new value, is not there."""
+    w, x = phintys.shared(numpy.zeros(500), "w"), T.dvector("x")
+    for options in ({}, {"average": True}, {"deterministic": True}):
+        replica = replicate([(w, x)], [x], **options)
+        step = replica.function([x], [replica.updates[w], replica.updates[w][::-1]])
+        found = []
+        for number in range(6):
+            found += [*step(numpy.full(500, number + comm.rank, "f8")), w.get_value(borrow=True)]
+        for number, array in enumerate(found):
+            assert set(array) == {(4 * (number // 3) + 6) / (4 if "average" in options else 1)}
+        found[0][:] = 0                                         # the caller's
+        assert w.get_value()[0] != 0 and everywhere(values_of([w]))
+
+
 def test_the_last_layers_are_started_first():
     replica, step, _, _ = trained(1)
     shapes = replica._exchange.shapes
