@@ -43,7 +43,7 @@ class Prediction:
     """
 
     def __init__(self, program: Program, given: Sequence[numpy.ndarray | Sequence[int]]) -> None:
-        self._known = known = _Known()
+        self._known = known = KnownShapes()
         for layout, leaf in zip(program.cells, given):
             known.add_leaf(layout.variable, leaf)
         self._variable_of = _variables(program, known)
@@ -81,7 +81,7 @@ def shapes_in_graph(fgraph: FunctionGraph,
 
 def known_in_graph(fgraph: FunctionGraph, given: Mapping[Variable, Any]) -> tuple[dict[Any, Any], Callable[..., Any]]:
     """Return what `shapes_in_graph` returns, and a function that returns the value of a small variable, or None."""
-    known, feature = _Known(), ShapeFeature()
+    known, feature = KnownShapes(), ShapeFeature()
     for variable in fgraph.inputs:
         known.add_leaf(variable, given[variable])
     return {variable: known.shape(variable, feature) for variable in fgraph.variables
@@ -133,7 +133,7 @@ def _as_it_runs(program):
             yield position, code[position]
 
 
-class _Known:
+class KnownShapes:
     """Known facts: shapes of leaves, and values of some variables (None: unknown)."""
 
     def __init__(self):

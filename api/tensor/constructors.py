@@ -41,9 +41,11 @@ def tensor(dtype: str | None = None, broadcastable: Sequence[bool] | None = None
     Parameters
     ----------
     dtype : str
-    broadcastable : sequence of bool
-        One flag per dimension: True where the length is always 1.
+    broadcastable : sequence of bool, optional
+        One flag per dimension: True where the length is always 1. Not needed if a shape is given.
     name : str, optional
+    shape : sequence of int or None, optional
+        Lengths that are known.
 
     Returns
     -------
@@ -54,6 +56,8 @@ def tensor(dtype: str | None = None, broadcastable: Sequence[bool] | None = None
     >>> T.tensor("float64", (True, False), name="row").type
     TensorType(float64, row)
     """
+    if broadcastable is None and kwargs.get("shape") is not None:
+        broadcastable = [length == 1 for length in kwargs["shape"]]
     return TensorType(config.floatX if dtype is None else dtype, broadcastable, **kwargs)(name)
 
 
