@@ -1,4 +1,5 @@
 """Arrays with known lengths, for code of other libraries that asks for them."""
+import doctest
 import os
 import subprocess
 import sys
@@ -31,6 +32,12 @@ def test_the_documentation_lists_these_calls():
     page = (Path(__file__).parents[2] / "docs/guide/other_libraries.md").read_text()
     names = [call.split("(")[0] for calls in array_clients.WORKS.values() for call in calls.split()]
     assert [name for name in names if f"`{name}`" not in page] == []
+
+
+def test_examples():
+    for name in ("Array", "asarray", "traced"):
+        ran = doctest.DocTestFinder().find(getattr(array_objects, name), name, globs={"T": T})[0]
+        assert ran.examples and doctest.DocTestRunner().run(ran).failed == 0
 
 
 def test_lengths_are_numbers():

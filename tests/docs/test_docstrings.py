@@ -19,6 +19,7 @@ from phintys.theano_modules import MODULES as MODULES_OF_THEANO
 
 NOT_DOCUMENTED = {
     "phintys.array_api": "NumPy's functions under the array API's names",
+    "phintys.array_objects": "the same for arrays; tests/api/test_array_objects.py runs the examples of its own",
     "phintys.compat": "objects of Python",
     "phintys.pickled": "what only pickles name",
     "phintys.distributed": "where Dask is installed only: see below",
