@@ -175,6 +175,10 @@ OPTIONS = [
     ("memory_limit", 0, bytes_or_share, "The bytes that the values of a call may take at once, or below 1 a share of "
      "the machine's memory; 0: any number. Functions compiled from now on compute values again instead of keeping them "
      "until the predicted peak fits, those first that take least time."),
+    ("program_cache", "", text, "The folder in which the programs of functions are kept, so that later processes find "
+     "them instead of compiling; empty: none. docs/guide/saved_programs.md says more."),
+    ("program_cache_limit", 512, count, "MiB that the files in program_cache may take; those go first that were not "
+     "used for the longest time."),
     ("plan_seconds", 2.0, share, "How long a layout for allow_gc=plan may be searched for, for new shapes, where "
      "simple orders do not reach the least possible size; 0: not at all."),
     ("check_plans", False, boolean, "Go through each layout for allow_gc=plan moment by moment, to find values that "
@@ -277,7 +281,7 @@ ACCEPTED = [
     ("""
         cmodule.compilation_warning cmodule.debug cmodule.mac_framework_link cmodule.preload_cache
         cmodule.remove_gxx_opt cmodule.warn_no_version""", False, boolean, "nothing is compiled at run time"),
-    ("cache_optimizations", False, boolean, "optimized graphs are not stored"),
+    ("cache_optimizations", False, boolean, "see program_cache"),
     ("blas.check_openmp", True, boolean, "BLAS comes with SciPy"),
     ("blas.ldflags", "", text, "BLAS comes with SciPy"),
     ("tensor.cmp_sloppy", 0, integer, "tolerances of comparisons are arguments"),

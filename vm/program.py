@@ -93,8 +93,16 @@ class Program:
                  "known_instruction_texts")
 
     def __init__(self, **fields):
-        for name in self.__slots__:
+        for name in Program.__slots__:
             setattr(self, name, fields[name])
+
+    @property
+    def known_nodes(self):
+        """The nodes, as far as they need not be found out."""
+        return self.nodes
+
+    def complete(self):
+        """Find out what is not known yet of the graph: nothing, but for programs from a cache."""
 
     def cell_texts(self):
         """A ``CellText`` for each cell."""
@@ -118,15 +126,20 @@ class Program:
 
     def without_graph(self):
         """The same program without nodes and variables; what CALL needs of them is described."""
-        fields = {name: getattr(self, name) for name in self.__slots__}
+        fields = {name: getattr(self, name) for name in Program.__slots__}
         return Program(**fields | {
             "nodes": None, "calls": [described(node) for node in self.calls],
             "cells": [layout._replace(variable=None) for layout in self.cells],
             "known_cell_texts": self.cell_texts(), "known_instruction_texts": self.instruction_texts()})
 
+    def on_containers(self, containers, name):
+        """The same program on other containers, under another name."""
+        fields = {field: getattr(self, field) for field in Program.__slots__}
+        return Program(**fields | {"containers": containers, "name": name})
+
     def __reduce__(self):
         bare = self.without_graph()
-        fields = {name: getattr(bare, name) for name in self.__slots__ if name != "calls"}
+        fields = {name: getattr(bare, name) for name in Program.__slots__ if name != "calls"}
         return _unpickled, (fields | {"calls": bare.calls},)        # last, so that errors can say which op is at fault
 
     def result_cells(self):
@@ -159,9 +172,10 @@ class Program:
         op, flags, n, a, b, c = instruction
         if n == MANY_INPUTS:
             n = self.counts.get(position, n)
+        nodes = self.known_nodes
         return SymbolicInstruction(
             OPCODES[op].name, flags, n, a, b, self.pool[b:b + c] if c else (),
-            None if self.nodes is None else self.nodes[position], self.remarks.get(position, ""),
+            None if nodes is None else nodes[position], self.remarks.get(position, ""),
             self.views.get(position, ()), self.overwritten.get(position, ()))
 
 

@@ -152,6 +152,7 @@ class Function(Callable):
         f(x): 1 result; 1 kernel, 0 Python calls, 3 instructions, allow_gc=True
         ...
         """
+        self.program.complete()
         if html:
             from phintys.pages.program_page import program_page
 
@@ -162,10 +163,12 @@ class Function(Callable):
             return story_text(self, rewrites)
         from phintys.vm.callables.explanation import explained
 
-        return explained(self, style, reasons_in)
+        shown, cached = explained(self, style, reasons_in), self.maker.cached
+        return f"{shown}program cache: {cached}\n" if cached else shown
 
     def _repr_html_(self) -> str:
         """The page of ``explain``, as notebooks show it; of a large program only its name, because it takes a while."""
+        self.program.complete()
         if len(self.maker.compiled.apply_nodes) > MOST_NODES_SHOWN:
             from html import escape
 

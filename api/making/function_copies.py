@@ -109,10 +109,10 @@ class Recipe:
             return None
         containers = {id(old): new for old, new in zip(function.input_storage, self.input_storage)}
         containers |= {id(old.container): new.container for old, new in swap.items()}
-        fields = {field: getattr(function.program, field) for field in Program.__slots__}
-        fields["containers"] = [containers.get(id(one), one) for one in function.program.containers]
+        program = function.program.on_containers([containers.get(id(one), one) for one in function.program.containers],
+                                                 name)
         maker = type(function.maker)(**self.arguments | {"name": name, "argument_types": function.argument_types})
-        copied = maker.create_with(Program(**fields | {"name": name}), self.input_storage)
+        copied = maker.create_with(program, self.input_storage)
         copied.trust_input = function.trust_input
         return copied
 
@@ -140,7 +140,7 @@ SMALL_ARRAY = 1024              # bytes of an array that is written twice rather
 def may_keep_program(function: Function) -> bool:
     """Whether a copy of a function may have its program: it is plain, not measured, and has no value on a device."""
     program, maker = function.program, function.maker
-    return ("keeps_programs" in vars(type(maker)) and type(program) is Program and function.profile is None
+    return ("keeps_programs" in vars(type(maker)) and isinstance(program, Program) and function.profile is None
             and all([cell.place == HOST for cell in program.cells]) and not _has_measured_loops(program))
 
 
@@ -321,9 +321,8 @@ def remade_once(content: bytes, parts: Sequence[Any] = ()) -> Function | None:
         return found | {"argument_types": kept[4]}
 
     if parts:
-        fields = {field: getattr(program, field) for field in Program.__slots__}
         containers = [parts[numbers[id(container)]] for container in program.containers]
-        program, maker = Program(**fields | {"containers": containers}), type(maker).waiting(arguments)
+        program, maker = program.on_containers(containers, program.name), type(maker).waiting(arguments)
     twin = type(model)(maker, program, [parts[numbers[id(container)]] if id(container) in numbers else container.twin()
                                         for container in model.input_storage], model.maker)
     twin.trust_input = model.trust_input

@@ -129,6 +129,12 @@ class FunctionMaker:
         with self._timed("compile_time", "rebuild_time"):
             self._prepare(givens, updates, no_default_updates)
         self._shown = None
+        self._entry = None
+        if argument_types is None and config.program_cache:
+            from phintys.making.program_cache import entry_for
+
+            self._entry = entry_for(self)
+            argument_types = self._entry and self._entry.argument_types
         self._waits = argument_types is not None
         if not self._waits:
             with self._timed("compile_time", "optimizer_time"):
@@ -161,6 +167,12 @@ class FunctionMaker:
                         self.__dict__ = {"_arguments": arguments}
                         raise
             return object.__getattribute__(self, name)
+
+    def __getstate__(self):
+        state = vars(self).copy()
+        if "_entry" in state:
+            state["_entry"] = None                  # of the cache, which belongs to this process
+        return state
 
     # ---- stages ------------------------------------------------------------------------------------------------------
     @property
@@ -288,12 +300,16 @@ class FunctionMaker:
     def _optimize(self):
         # Reading a flag that is changed for a thread takes longer, so none is changed without need.
         quiet = nullcontext() if config.compute_test_value == "off" else change_flags(compute_test_value="off")
-        with quiet, self.mode.observed(self._compiled) as self._history:
+        with self._apart(), quiet, self.mode.observed(self._compiled) as self._history:
             stages = {}
             self._compiled.budget = self.budget
             optimize(self._compiled, self.mode.query, stages)
         if self.profile is not None:
             self.profile.add_stages(stages)
+
+    def _apart(self):
+        """A block in which functions are compiled that are a part of this one, and therefore of its file."""
+        return nullcontext() if self._entry is None else self._entry.inside()
 
     def _copy_objects(self):
         """Copy sparse matrices and lists that would be results or new values in the memory of other values.
@@ -334,18 +350,36 @@ class FunctionMaker:
 
     def _linked(self, input_storage):
         storage = self._storage(input_storage)
-        stored = [storage[position] for position in self.graph_order[len(self.arguments):]]
-        updates = [(position, storage[self.graph_order[number]]) for position, number in self.update_positions]
-        self._check_targets(updates)
+        stored = self._stored(storage)
+        self._check_targets(self._targets(stored))
+        program = None if self._entry is None else self._entry.program_on(stored)
+        if program is None:
+            program = self.program_on(stored)
+            if self._entry is not None:
+                self.argument_types = types_of_arguments(self._compiled, len(self.arguments))
+                self._entry.keep(program, self.argument_types, stored)
+        return self.function_builder(self, program, storage)
+
+    def _stored(self, storage):
+        """The containers of states and shared variables, in the order of the graph."""
+        return [storage[position] for position in self.graph_order[len(self.arguments):]]
+
+    def _targets(self, stored):
+        """Which output of the graph goes to which container."""
+        return [(position, stored[number - len(self.arguments)]) for position, number in self.update_positions]
+
+    def program_on(self, stored: Sequence[Any]) -> Program:
+        """Link the optimised graph on the containers of states and shared variables, in the order of the graph."""
+        graph = self._compiled
         if self.profile is not None:
             self._measure_loops()
-        program = self.mode.link(self._compiled, self._history, n_arguments=len(self.arguments), containers=stored,
-                                 updates=updates, n_outputs=len(self.outputs), allow_gc=self.mode.allow_gc,
-                                 name=self.name, mutable=self._mutable, written=self._written,
-                                 borrowed=_where(spec.borrow for spec in self.arguments),
-                                 lent=_where(spec.borrow for spec in self.outputs),
-                                 commit=self._handler.commit_nodes(self._compiled))
-        return self.function_builder(self, program, storage)
+        with self._apart():
+            return self.mode.link(graph, self._history, n_arguments=len(self.arguments), containers=stored,
+                                  updates=self._targets(stored), n_outputs=len(self.outputs),
+                                  allow_gc=self.mode.allow_gc, name=self.name, mutable=self._mutable,
+                                  written=self._written, borrowed=_where(spec.borrow for spec in self.arguments),
+                                  lent=_where(spec.borrow for spec in self.outputs),
+                                  commit=self._handler.commit_nodes(graph))
 
     def _storage(self, given):
         """The containers of all inputs, of which some may be given."""
@@ -393,6 +427,9 @@ class FunctionMaker:
             self._shown = shown_graph(self._compiled, lent, borrowed, {number for _, number in self.update_positions})
         return self._shown
 
+    cached = property(lambda self: "" if self._entry is None else self._entry.state)
+    unoptimized = property(lambda self: self._graph)        # as long as nobody asked for the optimised one
+    overwritable = property(lambda self: (self._mutable, self._written))
     compiled = property(lambda self: self._compiled)        # the optimised graph that the linker received
     linker = property(lambda self: self.mode.linker)
     indices = property(lambda self: [(spec, None, [spec]) for spec in self.inputs])

@@ -13,6 +13,7 @@ from collections import namedtuple
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from phintys.graph.config import change_flags
 from phintys.making.function_copies import Recipe
 from phintys.reports.loop_bodies import bodies_of
 from phintys.reports.predicted_shapes import Prediction
@@ -56,8 +57,9 @@ def report_of(function: Function, shapes: Sequence[Any] | Mapping[Any, Any] | No
     if shapes is not None:
         given = _arranged(function, shapes)
         function = _fitted(function, given)
-        if not any([layout.variable is not None for layout in function.program.cells]):     # kept in a pickle
-            function = Recipe(function).make(function.name, None)
+        if function.program.nodes is None:              # kept in a pickle
+            with change_flags(program_cache=""):        # which has programs without their graphs
+                function = Recipe(function).make(function.name, None)
         prediction = Prediction(function.program, given)
         return MemoryReport(function, prediction.shapes, prediction)
     function = _fitted(function, None)

@@ -315,20 +315,28 @@ class Reader:
         if set(fields) != set(Program.__slots__):
             raise FileError(f"a program has the parts {', '.join(sorted(fields))}")
         program = Program(**{name: self.read(value) for name, value in fields.items()})
-        for name, kind in PARTS:
-            for part in getattr(program, name):
-                if not isinstance(part, kind):
-                    raise FileError(f"there is a {type(part).__name__} in the place of a {kind.__name__}")
+        self.check_parts(program, PARTS)
         lengths = [(program.cells, program.known_cell_texts), (program.instructions(), program.known_instruction_texts)]
         names = [program.name, *[text.name for text in program.known_cell_texts]]
         if any([len(parts) != len(texts) for parts, texts in lengths]) or not all([isinstance(name, NAME)
                                                                                    for name in names]):
             raise FileError("a program has not as many texts as cells and instructions, or names that are no text")
+        self.verify(program)
+        return program
+
+    def check_parts(self, program, parts):
+        """Raise unless the lists of a program hold what they are for."""
+        for name, kind in parts:
+            for part in getattr(program, name):
+                if not isinstance(part, kind):
+                    raise FileError(f"there is a {type(part).__name__} in the place of a {kind.__name__}")
+
+    def verify(self, program):
+        """Raise unless a program keeps the rules of the bytecode and of its kernels."""
         try:
             verify(program, None if self.trusted else check_instruction)
         except ProgramError as error:
             raise FileError(f"the saved program breaks a rule of the bytecode: {error}") from error
-        return program
 
     def made(self, content):
         """An object of a class that takes the arguments, with its state."""
