@@ -11,10 +11,12 @@ _FACTORIZATIONS = {"cholesky": "functions", "det": "inverse", "eig": "eigen", "e
               "pinv": "inverse", "qr": "orthogonal", "slogdet": "inverse", "solve": "solve", "svd": "orthogonal",
               "tensorinv": "functions", "tensorsolve": "functions"}
 _COMPOSITIONS = {"vectors": "cond matrix_norm matrix_rank svdvals vecdot vector_norm",
+                 "factor_updates": "qr_delete qr_insert qr_update",
                  "matrix_functions": "cholesky_update expm_frechet logm null_space orth polar sqrtm",
                  "structured": """circulant companion hankel solve_banded solve_circulant solve_toeplitz solveh_banded
                                   toeplitz""",
-                 "matrices": "cross diagonal outer trace", "joining": "matrix_transpose"}
+                 "tridiagonal": "solve_tridiagonal", "matrices": "cross diagonal outer trace",
+                 "joining": "matrix_transpose"}
 _ON_DEMAND = {**{name: f"factorizations.{place}" for name, place in _FACTORIZATIONS.items()},
               **{name: f"compositions.{file}" for file, names in _COMPOSITIONS.items() for name in names.split()}}
 

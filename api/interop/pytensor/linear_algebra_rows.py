@@ -2,10 +2,11 @@
 import numpy
 
 from phintys import tensor as T
-from phintys.interop.pytensor import tridiagonal_rows
+from phintys.interop.pytensor import tridiagonal_rows  # noqa: F401  its rows
 from phintys.interop.pytensor.batches import batched, spread
 from phintys.interop.pytensor.op_table import name_of
 from phintys.interop.pytensor.translation import applied, row
+from phintys.ops.compositions.tridiagonal import solve_tridiagonal
 from phintys.ops.factorizations.cholesky import Cholesky
 from phintys.ops.factorizations.eigen import Eigh, EighGrad, EigvalshGrad, eig, eigh, eigvalsh
 from phintys.ops.factorizations.exponential import expm
@@ -61,9 +62,7 @@ def _tridiagonal_solution(a, b, dtype):
     """NaN if a pivot is 0, as for other matrices that have no solution."""
     if dtype.startswith("complex"):
         return None
-    factors = tridiagonal_rows.factored(*[T.cast(T.diagonal(a, offset), dtype) for offset in (-1, 0, 1)])
-    found = tridiagonal_rows.solved(*factors, T.cast(b, dtype))
-    return T.switch(T.any(T.eq(factors[1], 0)), numpy.nan, found)
+    return solve_tridiagonal(*[T.cast(T.diagonal(a, offset), dtype) for offset in (-1, 0, 1)], T.cast(b, dtype))
 
 
 def _from_triangle(a, lower, hermitian):
