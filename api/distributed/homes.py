@@ -66,10 +66,37 @@ class Home:
     _release = _acquire
 
 
+class Missing(Home):
+    """What another process's home is here if it cannot be reached: an error for whoever uses it.
+
+    Unpickling raises nothing, as a worker of Dask that cannot read a message ends, and then the next one.
+
+    Parameters
+    ----------
+    path : str
+    error : Exception
+    reduced : tuple
+        What ``__reduce__`` of the home returned.
+    """
+
+    def __init__(self, path: str, error: Exception, reduced: tuple[Any, ...]) -> None:
+        self.path, self._error, self._reduced = path, error, reduced
+        self._lock, self._depth = RLock(), 0
+
+    def __reduce__(self) -> Any:
+        return self._reduced
+
+    def _acquire(self):
+        raise type(self._error)(*self._error.args) from self._error
+
+
 def attached(kind: type, path: str, where: tuple[Any, ...]) -> Any:
     """The home of a path in this process; homes are unpickled by it."""
     with _opening:
-        return _attached.get(path) or kind(*where)
+        try:
+            return _attached.get(path) or kind(*where)
+        except Exception as error:
+            return Missing(path, error, (attached, (kind, path, where)))
 
 
 class MPIWindow(Home):
@@ -173,8 +200,9 @@ def _freed(window):
 
 def _window_of(path):
     if path not in _attached:
-        raise LookupError(f"{path} is of other processes than this: all processes of its communicator make an "
-                          "MPIWindow together, before one of them sends a variable of it")
+        error = LookupError(f"{path} is of other processes than this: all processes of its communicator make an "
+                            "MPIWindow together, before one of them sends a variable of it")
+        return Missing(path, error, (_window_of, (path,)))
     return _attached[path]
 
 

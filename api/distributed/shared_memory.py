@@ -65,8 +65,9 @@ class SharedMemory(Home):
             try:
                 self._file = os.open(path, os.O_RDWR)
             except FileNotFoundError:
-                raise FileNotFoundError(f"the shared memory {path} is gone: the process that made it has ended"
-                                        ) from None
+                raise FileNotFoundError(
+                    f"the shared memory {path} is not here: the process that made it has ended, or is on another "
+                    "machine. Several machines share a DaskActor or an MPIWindow") from None
         self._process = os.getpid()
         self._files = [self._file]
         finalize(self, _closed, self._files, path, os.getpid() if is_new else None)

@@ -81,13 +81,28 @@ class Task:
             raise with_details(error, f"This happened in {place} of {self!r}.") from error.__cause__
 
     def __reduce__(self) -> Any:
-        return linked, (self.content, self.is_program)
+        return received, (self.content, self.is_program)
 
     def __dask_tokenize__(self) -> Any:
         return "phintys task", self.token
 
     def __repr__(self) -> str:
         return f"<task {self.name!r}>"
+
+
+class UnreadableTask(Task):
+    """A task that this process cannot read: of another version of phintys, or with ops whose module is not here.
+
+    Unpickling raises nothing, as a worker of Dask that cannot read a message ends, and then the next one; calls do.
+    """
+
+    def __init__(self, content: bytes, is_program: bool, token: str, error: Exception) -> None:
+        self.content, self.is_program, self.token, self.error = content, is_program, token, error
+        self.name = None
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        """Raise the error."""
+        raise TypeError(f"this process cannot read the task: {type(self.error).__name__}: {self.error}") from self.error
 
 
 def as_task(function: Any) -> Task:
@@ -127,7 +142,7 @@ _lock = Lock()
 
 
 def linked(content: bytes, is_program: bool) -> Task:
-    """The task of this process that has the same bytes; tasks are unpickled by it."""
+    """The task of this process that has the same bytes."""
     token = sha256(content).hexdigest()
     with _lock:
         if token not in _tasks:
@@ -136,6 +151,14 @@ def linked(content: bytes, is_program: bool) -> Task:
                 _tasks.popitem(last=False)
         _tasks.move_to_end(token)
         return _tasks[token]
+
+
+def received(content: bytes, is_program: bool) -> Task:
+    """The same for a task that was sent; tasks are unpickled by it."""
+    try:
+        return linked(content, is_program)
+    except Exception as error:
+        return UnreadableTask(content, is_program, sha256(content).hexdigest(), error)
 
 
 def _pickled(function):

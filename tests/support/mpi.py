@@ -64,7 +64,7 @@ def _openmpi():
     return command
 
 
-def _in_namespaces(*names):
+def in_namespaces(*names):
     """How a command is run in new namespaces."""
     command = ["unshare", *names]
     if not (shutil.which("ip") and shutil.which("nsenter") and shutil.which("unshare")
@@ -74,12 +74,12 @@ def _in_namespaces(*names):
 
 
 def _in_containers(count, child):
-    container = [*_in_namespaces("--mount"), "sh", "-c", 'mount -t tmpfs none /dev/shm; exec "$@"', "sh"]
+    container = [*in_namespaces("--mount"), "sh", "-c", 'mount -t tmpfs none /dev/shm; exec "$@"', "sh"]
     return ["--mca", "btl", "self,tcp", "-n", str(count - 1), *child, ":", "-n", "1", *container, *child]
 
 
 def _on_machines(count, child):
-    _in_namespaces("--net", "--mount", "--uts", "--ipc")
+    in_namespaces("--net", "--mount", "--uts", "--ipc")
     places = ",".join([f"10.77.0.{machine}:{count // 2}" for machine in (1, 2)])
     return ["--mca", "plm_rsh_agent", f"sh {TWO_MACHINES} --on", "--mca", "btl", "self,vader,tcp", "--host", places,
             "-n", str(count), *child]

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Runs a command on the first of two machines, "one" (10.77.0.1) and "two" (10.77.0.2), which are namespaces of this
-# one: they have a network between them, and each has its own host name and its own /dev/shm. Root may do that.
+# one: they have a network between them, and each has its own host name, /dev/shm and /tmp. Root may do that.
 #
 #   two_machines.sh COMMAND...
 #   two_machines.sh --on HOST COMMAND...            # within the first: as `ssh HOST COMMAND`, in another folder
@@ -16,7 +16,8 @@ set -e
 prepared='mount -t tmpfs none /dev/shm; ip link set lo up'
 sh -c "hostname one; $prepared"
 mkfifo "${fifo=$(mktemp -u)}"
-unshare --net --mount --uts --ipc sh -c "hostname two; $prepared; echo >$fifo; exec sleep 1000" &
+unshare --net --mount --uts --ipc sh -c "exec 3>$fifo; hostname two; $prepared; mount -t tmpfs none /tmp; echo >&3
+exec sleep 1000 3>&-" &
 SECOND_MACHINE=$!
 trap 'kill $SECOND_MACHINE' EXIT
 read -r _ <"$fifo"

@@ -85,17 +85,15 @@ def test_in_a_window_of_mpi(way):
 
 
 @starts_mpi
-def test_a_library_that_makes_no_windows(tmp_path):
+def test_a_library_that_makes_no_windows():
     """Open MPI 4 over a network."""
-    program = tmp_path / "program.py"
-    program.write_text("""
+    found = mpi.run("machines", 2, "-c", """
 import phintys
 try:
     phintys.distributed.MPIWindow(10)
 except RuntimeError as error:
     print(str(error).replace("\\n", " "), flush=True)
-""")
-    found = mpi.run("machines", 2, program).stdout
+""").stdout
     assert found.count("Open MPI") >= 2 and found.count("makes no window for these processes (MPI_ERR_WIN") == 2, found
 
 
@@ -287,8 +285,14 @@ def test_the_memory_goes_with_the_process_that_made_it():
     other = other_process.Other()
     path = other("made = phintys.shared(numpy.ones(3), target='memory'); made.home.path")
     assert os.path.exists(path) and SharedMemory(path).fetch(0, numpy.dtype("f8"))[1].tolist() == [1] * 3
+    content = other("__import__('pickle').dumps(made)")
     other("del made; 0")
-    with pytest.raises(FileNotFoundError, match="is gone: the process that made it has ended"):
+    far = pickle.loads(content)                                 # by a process that may end if this raises
+    for use in (far.get_value, lambda: far.set_value([1.0]), function([], far.sum()), function([], far, updates=[(
+            far, far + 1)]), pickle.loads(pickle.dumps(far)).get_value):
+        with pytest.raises(FileNotFoundError, match="is not here"):
+            use()
+    with pytest.raises(FileNotFoundError, match="the process that made it has ended, or is on another machine"):
         SharedMemory(path)
     other.close()
 
@@ -332,8 +336,10 @@ def test_what_a_home_refuses(elsewhere, w, other):
             w.set_value(numpy.zeros(2000))
         assert other("w.get_value()").tolist() == [0, 1, 2]
         unknown = pickle.dumps(w).replace(w.home.path.encode(), b"window " + b"0" * 32)
-        with pytest.raises(LookupError, match="is of other processes than this"):
-            pickle.loads(unknown)
+        stranger = pickle.loads(unknown)                                # by a process that may end if this raises
+        for use in (stranger.get_value, lambda: pickle.loads(pickle.dumps(stranger)).set_value([1.0])):
+            with pytest.raises(LookupError, match="is of other processes than this"):
+                use()
     elif elsewhere.kind == "actor":
         with w.home.locked():
             assert w.home.fetch(0, numpy.dtype("f8"))[1].tolist() == [0, 1, 2]

@@ -133,6 +133,23 @@ def test_what_no_file_can_hold_travels_as_a_pickle():
     assert not task.is_program and task([1.0, 2.0]).tolist() == [3.0, 5.0]
 
 
+@pytest.mark.parametrize("is_program", [True, False])
+def test_a_task_that_cannot_be_read_raises_when_it_is_called(is_program, monkeypatch):
+    """By the worker of another version; if unpickling raised, the worker would end, and then the next."""
+    compiled = function([x], x - 9 if is_program else Doubled()(x) - 9)
+    receive, content = as_task(compiled).__reduce__()
+    monkeypatch.setattr(tasks, "_tasks", tasks.OrderedDict())
+    with monkeypatch.context() as patch:
+        patch.setattr(tasks, "loads", lambda *given: {}["of another version"])
+        patch.setattr(tasks.pickle, "loads", lambda *given: {}["of another version"])
+        task = receive(*content)
+        for call in (lambda: task([1.0]), lambda: task.at("block 3", [1.0])):
+            with pytest.raises(TypeError, match="cannot read the task: KeyError: 'of another version'"):
+                call()
+    same = pickle.loads(pickle.dumps(task))
+    assert same([1.0]) == compiled([1.0]) and same.__dask_tokenize__() == task.__dask_tokenize__()
+
+
 def test_shared_values_are_those_of_when_the_task_was_made():
     w = shared(2.0, "w")
     compiled = function([x], x * w)
