@@ -1,13 +1,11 @@
 """Losses, attention and normalizations in their stable forms, composed of other ops."""
 import math
 
-import numpy
-
 from phintys.ops.creation.allocation import arange
 from phintys.ops.elementwise import elementwise_functions as elementwise
 from phintys.ops.elementwise.scalar import as_dtype
 from phintys.ops.indexing.getitem import getitem
-from phintys.ops.nnet.softmax import logsoftmax, softmax
+from phintys.ops.nnet.softmax import logsoftmax
 from phintys.ops.products.products import matmul
 from phintys.ops.reduction.reduction import mean
 from phintys.ops.reduction.reduction import sum as sum_over
@@ -18,15 +16,15 @@ from phintys.ops.types.constant import as_tensor_variable, constant
 from phintys.ops.types.dtypes import float_dtypes
 
 __all__ = ["focal_loss", "group_norm", "gru_cell", "huber_loss", "kl_categorical", "kl_div", "kl_normal", "layer_norm",
-           "log_ndtr", "lstm_cell", "ndtri", "nll_loss", "rel_entr", "scaled_dot_product_attention"]
+           "log_ndtr", "lstm_cell", "ndtri", "nll_loss", "rel_entr"]
 
 
-def _float(x):
+def as_float(x):
     x = as_tensor_variable(x)
     return x if x.type.dtype in float_dtypes else as_dtype(x, "float64")
 
 
-def _number(value, like):
+def number_like(value, like):
     return constant(value, dtype=like.type.dtype)
 
 
@@ -38,8 +36,8 @@ def huber_loss(output, target, delta=1.0):
     >>> T.nnet.huber_loss(T.as_tensor([0.5, 3.0]), T.as_tensor([0.0, 0.0])).eval()
     array([0.125, 2.5  ])
     """
-    error = elementwise.abs_(_float(output) - as_tensor_variable(target))
-    near = elementwise.minimum(error, _number(delta, error))
+    error = elementwise.abs_(as_float(output) - as_tensor_variable(target))
+    near = elementwise.minimum(error, number_like(delta, error))
     return near * (error - near / 2)
 
 
@@ -61,14 +59,14 @@ def focal_loss(logits, targets, alpha=0.25, gamma=2.0):
     >>> T.nnet.focal_loss(T.as_tensor([0.0, 9.0]), T.as_tensor([1.0, 1.0]), alpha=None).eval().round(6)
     array([0.173287, 0.      ])
     """
-    logits = _float(logits)
+    logits = as_float(logits)
     targets = as_dtype(as_tensor_variable(targets), logits.type.dtype)
     entropy = elementwise.softplus(logits) - logits * targets
-    one = _number(1, logits)
-    found = entropy * (-elementwise.expm1(-entropy)) ** _number(gamma, logits)
+    one = number_like(1, logits)
+    found = entropy * (-elementwise.expm1(-entropy)) ** number_like(gamma, logits)
     if alpha is None:
         return found
-    return found * (targets * _number(alpha, logits) + (one - targets) * _number(1 - alpha, logits))
+    return found * (targets * number_like(alpha, logits) + (one - targets) * number_like(1 - alpha, logits))
 
 
 def rel_entr(x, y):
@@ -79,13 +77,13 @@ def rel_entr(x, y):
     >>> T.nnet.rel_entr(T.as_tensor([0.0, 1.0]), T.as_tensor([0.0, 1.0])).eval()
     array([0., 0.])
     """
-    x, y = _float(x), _float(y)
+    x, y = as_float(x), as_float(y)
     inside = (x > 0) & (y > 0)
-    one = _number(1, x)
+    one = number_like(1, x)
     p, q = elementwise.switch(inside, x, one), elementwise.switch(inside, y, one)
     nothing = elementwise.eq(x, 0) & (y >= 0)
-    outside = elementwise.switch(nothing, _number(0, x), _number(math.inf, x))
-    outside = elementwise.switch(elementwise.isnan(x) | elementwise.isnan(y), _number(math.nan, x), outside)
+    outside = elementwise.switch(nothing, number_like(0, x), number_like(math.inf, x))
+    outside = elementwise.switch(elementwise.isnan(x) | elementwise.isnan(y), number_like(math.nan, x), outside)
     return elementwise.switch(inside, p * (elementwise.log(p) - elementwise.log(q)), outside)
 
 
@@ -97,7 +95,7 @@ def kl_div(x, y):
     >>> T.nnet.kl_div(T.as_tensor([1.0]), T.as_tensor([1.0])).eval()
     array([0.])
     """
-    x, y = _float(x), _float(y)
+    x, y = as_float(x), as_float(y)
     return rel_entr(x, y) - x + y
 
 
@@ -109,7 +107,7 @@ def kl_categorical(logits, others):
     >>> T.nnet.kl_categorical(T.as_tensor([0.0, 0.0]), T.as_tensor([0.0, 0.0])).eval()
     array(0.)
     """
-    logs, other_logs = [_rows_of(logsoftmax, _float(part)) for part in (logits, others)]
+    logs, other_logs = [along_last(logsoftmax, as_float(part)) for part in (logits, others)]
     return sum_over(elementwise.exp(logs) * (logs - other_logs), axis=-1)
 
 
@@ -122,9 +120,9 @@ def kl_normal(mean, deviation, other_mean, other_deviation):
     0.5
     """
     mean, deviation, other_mean, other_deviation = [
-        _float(part) for part in (mean, deviation, other_mean, other_deviation)]
+        as_float(part) for part in (mean, deviation, other_mean, other_deviation)]
     ratio, shift = deviation / other_deviation, (mean - other_mean) / other_deviation
-    half = _number(0.5, ratio)
+    half = number_like(0.5, ratio)
     return half * (elementwise.sqr(ratio) + elementwise.sqr(shift)) - half - elementwise.log(ratio)
 
 
@@ -151,7 +149,7 @@ def nll_loss(logits, labels, weights=None, label_smoothing=0.0):
     >>> T.nnet.nll_loss(T.as_tensor([[0.0, 0.0]]), T.as_tensor([1])).eval()
     array(0.69314718)
     """
-    logits, labels = _float(logits), as_tensor_variable(labels)
+    logits, labels = as_float(logits), as_tensor_variable(labels)
     if labels.type.ndim != logits.type.ndim - 1:
         raise ValueError(f"nll_loss: labels must have one dimension less than logits, got {labels.type} and "
                          f"{logits.type}")
@@ -165,64 +163,16 @@ def nll_loss(logits, labels, weights=None, label_smoothing=0.0):
         as_tensor_variable(weights), logits.type.dtype)
     chosen = getitem(factors, labels)
     found = -getitem(rows, (arange(shape_i(labels, 0)), labels)) * chosen
-    total = sum_over(found) * _number(1 - label_smoothing, rows)
+    total = sum_over(found) * number_like(1 - label_smoothing, rows)
     if label_smoothing:
-        total = total - sum_over(rows * factors) * (_number(label_smoothing, rows) / as_dtype(classes, rows.type.dtype))
+        share = number_like(label_smoothing, rows) / as_dtype(classes, rows.type.dtype)
+        total = total - sum_over(rows * factors) * share
     return total / sum_over(chosen)
-
-
-def scaled_dot_product_attention(query, key, value, mask=None, is_causal=False, scale=None):
-    """The softmax of products of queries and keys, times the values.
-
-    Parameters
-    ----------
-    query, key, value : tensor-like
-        The last two dimensions are places and features.
-    mask : tensor-like, optional
-        Bools say which keys a query reads; numbers are added to the products.
-    is_causal : bool
-        Whether a query reads no key of a later place.
-    scale : float, optional
-        By which products are multiplied; by default one over the square root of the number of features.
-
-    Returns
-    -------
-    TensorVariable
-        0 for a query that reads no key.
-
-    Examples
-    --------
-    >>> x = T.as_tensor([[1.0, 0.0], [0.0, 1.0]])
-    >>> T.nnet.scaled_dot_product_attention(x, x, x, is_causal=True).eval()[0]
-    array([1., 0.])
-    """
-    query, key, value = [_float(part) for part in (query, key, value)]
-    rank = key.type.ndim
-    features = as_dtype(shape_i(query, query.type.ndim - 1), query.type.dtype)
-    scale = 1 / elementwise.sqrt(features) if scale is None else _number(scale, query)
-    scores = matmul(query * scale, dimshuffle(key, *range(rank - 2), rank - 1, rank - 2))
-    reads = None
-    if mask is not None:
-        mask = as_tensor_variable(mask)
-        if mask.type.dtype == "bool":
-            reads = mask
-        else:
-            scores = scores + as_dtype(mask, scores.type.dtype)
-    if is_causal:
-        places = [arange(shape_i(scores, scores.type.ndim - number)) for number in (2, 1)]
-        earlier = dimshuffle(places[0], 0, "x") >= dimshuffle(places[1], "x", 0)
-        reads = earlier if reads is None else reads & earlier
-    if reads is None:
-        return matmul(_rows_of(softmax, scores), value)
-    # Far below all others, and not infinite, so that a row without keys has numbers; the product with 0 takes them out.
-    shares = _rows_of(softmax, elementwise.switch(reads, scores, _number(float(numpy.finfo(scores.type.dtype).min) / 2,
-                                                                        scores)))
-    return matmul(elementwise.switch(reads, shares, _number(0, shares)), value)
 
 
 def _gates(x, state, weights, recurrent, bias, count):
     """The products of an input and a state with the weights of gates, which are side by side."""
-    x, state, weights, recurrent = [_float(part) for part in (x, state, weights, recurrent)]
+    x, state, weights, recurrent = [as_float(part) for part in (x, state, weights, recurrent)]
     units = shape_i(state, state.type.ndim - 1)
     parts = [matmul(x, weights), matmul(state, recurrent)]
     if bias is not None:
@@ -252,7 +202,7 @@ def lstm_cell(x, state, cell, weights, recurrent, bias=None):
     >>> [part.eval().round(6).tolist() for part in T.nnet.lstm_cell(one, one, one, T.zeros((1, 4)), T.zeros((1, 4)))]
     [[[0.231059]], [[0.5]]]
     """
-    cell = _float(cell)
+    cell = as_float(cell)
     by_input, by_state = _gates(x, state, weights, recurrent, bias, 4)
     enter, forget, new, out = [first + second for first, second in zip(by_input, by_state)]
     cell = elementwise.sigmoid(forget) * cell + elementwise.sigmoid(enter) * elementwise.tanh(new)
@@ -282,16 +232,16 @@ def gru_cell(x, state, weights, recurrent, bias=None, recurrent_bias=None):
     >>> T.nnet.gru_cell(one, one, T.zeros((1, 3)), T.zeros((1, 3))).eval()
     array([[0.5]])
     """
-    state = _float(state)
+    state = as_float(state)
     by_input, by_state = _gates(x, state, weights, recurrent, bias, 3)
     if recurrent_bias is not None:
         units, recurrent_bias = shape_i(state, state.type.ndim - 1), as_tensor_variable(recurrent_bias)
         by_state = [part + recurrent_bias[number * units:(number + 1) * units] for number, part in enumerate(by_state)]
     reset, update = [elementwise.sigmoid(by_input[number] + by_state[number]) for number in (0, 1)]
-    return (_number(1, update) - update) * elementwise.tanh(by_input[2] + reset * by_state[2]) + update * state
+    return (number_like(1, update) - update) * elementwise.tanh(by_input[2] + reset * by_state[2]) + update * state
 
 
-def _rows_of(function, x):
+def along_last(function, x):
     """A function of the rows of a matrix, along the last dimension of a tensor."""
     rows = reshape(x, (-1, shape_i(x, x.type.ndim - 1)), ndim=2)
     return reshape(function(rows), shape(x), ndim=x.type.ndim)
@@ -299,7 +249,8 @@ def _rows_of(function, x):
 
 def _standard(x, axes, epsilon):
     centered = x - mean(x, axis=axes, keepdims=True)
-    return centered / elementwise.sqrt(mean(elementwise.sqr(centered), axis=axes, keepdims=True) + _number(epsilon, x))
+    variance = mean(elementwise.sqr(centered), axis=axes, keepdims=True)
+    return centered / elementwise.sqrt(variance + number_like(epsilon, x))
 
 
 def layer_norm(x, gamma=None, beta=None, axis=-1, epsilon=1e-5):
@@ -310,7 +261,7 @@ def layer_norm(x, gamma=None, beta=None, axis=-1, epsilon=1e-5):
     >>> T.nnet.layer_norm(T.as_tensor([[1.0, 3.0]]), epsilon=0.0).eval()
     array([[-1.,  1.]])
     """
-    found = _standard(_float(x), axis, epsilon)
+    found = _standard(as_float(x), axis, epsilon)
     found = found if gamma is None else found * gamma
     return found if beta is None else found + beta
 
@@ -336,7 +287,7 @@ def group_norm(x, groups, gamma=None, beta=None, epsilon=1e-5):
     array([[[-1.,  1.],
             [-1.,  1.]]])
     """
-    x = _float(x)
+    x = as_float(x)
     parts = reshape(x, (shape_i(x, 0), groups, -1), ndim=3)
     found = reshape(_standard(parts, 2, epsilon), shape(x), ndim=x.type.ndim)
     pattern = ["x", 0, *["x"] * (x.type.ndim - 2)]
@@ -352,8 +303,8 @@ def log_ndtr(x):
     >>> T.nnet.log_ndtr(T.as_tensor([-40.0, -41.0])).eval()
     array([-804.60844201, -845.1331046 ])
     """
-    x = _float(x)
-    root, half, edge = _number(math.sqrt(0.5), x), _number(0.5, x), _number(-1, x)
+    x = as_float(x)
+    root, half, edge = number_like(math.sqrt(0.5), x), number_like(0.5, x), number_like(-1, x)
     low, high = elementwise.minimum(x, edge), elementwise.maximum(x, edge)     # each form sees only what it is for
     by_tail = elementwise.log(elementwise.erfcx(-low * root) * half) - elementwise.sqr(low) * half
     return elementwise.switch(x < edge, by_tail, elementwise.log1p(-elementwise.erfc(high * root) * half))
@@ -367,5 +318,5 @@ def ndtri(p):
     >>> T.nnet.ndtri(T.as_tensor([0.5, 0.975])).eval().round(6)
     array([0.      , 1.959964])
     """
-    p = _float(p)
-    return -elementwise.erfcinv(p * _number(2, p)) * _number(math.sqrt(2), p)
+    p = as_float(p)
+    return -elementwise.erfcinv(p * number_like(2, p)) * number_like(math.sqrt(2), p)

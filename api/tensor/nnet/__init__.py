@@ -7,6 +7,7 @@ uses one.
 from importlib import import_module as _import_module
 
 from phintys.graph import public_names as _public_names
+from phintys.ops.compositions.attention import scaled_dot_product_attention
 from phintys.ops.elementwise.elementwise_functions import sigmoid, softplus
 from phintys.ops.elementwise.scalar import (
     ScalarSigmoid,
