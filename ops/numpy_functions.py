@@ -18,7 +18,7 @@ from phintys.ops.shape.dimshuffle import dimshuffle
 from phintys.ops.shape.join import concatenate
 from phintys.ops.shape.reshape import flatten
 from phintys.ops.shape.shape import shape_i
-from phintys.ops.types.axes import several_axes
+from phintys.ops.types.axes import sequence_of, several_axes
 from phintys.ops.types.constant import as_tensor_variable, constant
 from phintys.ops.types.dtypes import discrete_dtypes, upcast
 
@@ -33,7 +33,7 @@ def vstack(tup):
     array([[1, 2],
            [3, 4]])
     """
-    return concatenate([atleast_2d(part) for part in tup], axis=0)
+    return concatenate([atleast_2d(part) for part in sequence_of("vstack", "tensors", tup)], axis=0)
 
 
 def hstack(tup):
@@ -44,8 +44,8 @@ def hstack(tup):
     >>> T.hstack([[1, 2], [3, 4]]).eval()
     array([1, 2, 3, 4])
     """
-    parts = [atleast_1d(part) for part in tup]
-    return concatenate(parts, axis=0 if parts[0].type.ndim == 1 else 1)
+    parts = [atleast_1d(part) for part in sequence_of("hstack", "tensors", tup)]
+    return concatenate(parts, axis=0 if not parts or parts[0].type.ndim == 1 else 1)
 
 
 def append(arr, values, axis=None):

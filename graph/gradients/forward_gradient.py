@@ -61,6 +61,10 @@ def Rop(f: Variable | Sequence[Variable], wrt: Variable | Sequence[Variable],
     wanted = list(wrt) if isinstance(wrt, (list, tuple)) else [wrt]
     points = list(eval_points) if isinstance(eval_points, (list, tuple)) else [eval_points]
     outputs = list(f) if isinstance(f, (list, tuple)) else [f]
+    for what, variables in (("f", outputs), ("wrt", wanted)):
+        for variable in variables:
+            if not isinstance(variable, Variable):
+                raise TypeError(f"Rop: {what} must be a variable or a list of these, got {variable!r}")
     if len(wanted) != len(points):
         raise AssertionError(f"Rop: {len(wanted)} variables in wrt but {len(points)} eval_points")
     derivatives = {variable: _checked_point(position, variable, point)

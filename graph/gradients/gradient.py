@@ -127,6 +127,8 @@ def grad(cost: Any, wrt: Any, consider_constant: Any = None, disconnected_inputs
 
 # ---- checking arguments ----------------------------------------------------------------------------------------------
 def _check_cost(cost, known_grads):
+    if known_grads is not None and not hasattr(known_grads, "items"):
+        raise TypeError(f"known_grads must be a dict of variables and their gradients, got {known_grads!r}")
     if cost is None:
         if known_grads is None:
             raise AssertionError("cost and known_grads can't both be None.")
@@ -447,6 +449,9 @@ def Lop(f: Variable | Sequence[Variable], wrt: Variable | Sequence[Variable],
     """
     outputs = list(f) if isinstance(f, (list, tuple)) else [f]
     points = list(eval_points) if isinstance(eval_points, (list, tuple)) else [eval_points]
+    for variable in outputs:
+        if not isinstance(variable, Variable):
+            raise TypeError(f"Lop: f must be a variable or a list of these, got {variable!r}")
     if len(outputs) != len(points):
         raise AssertionError(f"Lop: {len(outputs)} outputs but {len(points)} eval_points")
     return grad(None, wrt, consider_constant=consider_constant, disconnected_inputs=disconnected_inputs,

@@ -22,7 +22,7 @@ from phintys.ops.shape.reshape import flatten, reshape
 from phintys.ops.shape.shape import shape, shape_i
 from phintys.ops.shape.split import Split
 from phintys.ops.sorting.sorting import argsort
-from phintys.ops.types.axes import one_axis, several_axes
+from phintys.ops.types.axes import one_axis, one_integer, sequence_of, several_axes
 from phintys.ops.types.constant import as_tensor_variable
 from phintys.ops.types.dtypes import integer_dtypes, upcast
 
@@ -37,7 +37,7 @@ def dstack(tup):
     array([[[1, 3],
             [2, 4]]])
     """
-    return concatenate([atleast_3d(item) for item in tup], axis=2)
+    return concatenate([atleast_3d(item) for item in sequence_of("dstack", "tensors", tup)], axis=2)
 
 
 def column_stack(tup):
@@ -49,7 +49,8 @@ def column_stack(tup):
     array([[1, 3],
            [2, 4]])
     """
-    columns = [item if item.type.ndim > 1 else dimshuffle(atleast_1d(item), 0, "x") for item in tensors(tup)]
+    columns = [item if item.type.ndim > 1 else dimshuffle(atleast_1d(item), 0, "x")
+               for item in tensors(sequence_of("column_stack", "tensors", tup))]
     return concatenate(columns, axis=1)
 
 
@@ -250,6 +251,7 @@ def rot90(m, k=1, axes=(0, 1)):
            [1, 3]])
     """
     m = as_tensor_variable(m)
+    axes, k = sequence_of("rot90", "two axes", axes), one_integer("rot90", "k", k)
     if len(axes) != 2:
         raise ValueError(f"rot90: len(axes) must be 2, got {axes}")
     first, second = [one_axis("rot90", m, axis) for axis in axes]
@@ -277,7 +279,7 @@ def rollaxis(a, axis, start=0):
     (4, 2, 3)
     """
     a = as_tensor_variable(a)
-    axis, rank = one_axis("rollaxis", a, axis), a.type.ndim
+    axis, rank, start = one_axis("rollaxis", a, axis), a.type.ndim, one_integer("rollaxis", "start", start)
     if not -rank <= start <= rank:
         raise AxisError(f"rollaxis: start {start} is out of bounds for {rank} dimensions")
     start = start + rank if start < 0 else start
@@ -460,7 +462,7 @@ def trim_zeros(filt, trim="fb", axis=None):
     array([1, 0, 2])
     """
     filt = as_tensor_variable(filt)
-    if set(trim.lower()) - set("fb"):
+    if not isinstance(trim, str) or set(trim.lower()) - set("fb"):
         raise ValueError(f"trim_zeros: trim must have only letters of 'fb', got {trim!r}")
     slices, rank = [slice(None)] * filt.type.ndim, filt.type.ndim
     for number in several_axes("trim_zeros", filt, axis):

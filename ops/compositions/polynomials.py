@@ -19,7 +19,7 @@ from phintys.ops.shape.dimshuffle import dimshuffle, transpose
 from phintys.ops.shape.join import concatenate
 from phintys.ops.shape.reshape import flatten
 from phintys.ops.shape.shape import shape_i
-from phintys.ops.types.axes import one_axis
+from phintys.ops.types.axes import one_axis, one_integer
 from phintys.ops.types.constant import as_tensor_variable, constant
 from phintys.ops.types.dtypes import complex_dtypes, discrete_dtypes, upcast
 
@@ -90,7 +90,7 @@ def polyder(p, m=1):
     >>> T.polyder(T.as_tensor([1, 1, 1, 1])).eval()
     array([3, 2, 1])
     """
-    if m < 0:
+    if one_integer("polyder", "m", m) < 0:
         raise ValueError(f"polyder: Order of derivative must be positive, got {m}")
     p = as_tensor_variable(p)
     for _ in range(m):
@@ -118,7 +118,7 @@ def polyint(p, m=1, k=None):
     >>> T.polyint(T.as_tensor([3.0, 2.0, 1.0])).eval()
     array([1., 1., 1., 0.])
     """
-    if m < 0:
+    if one_integer("polyint", "m", m) < 0:
         raise ValueError(f"polyint: Order of integral must be positive, got {m}")
     k = [0] * m if k is None else list(k) if isinstance(k, (list, tuple)) else [k]
     k = k * m if len(k) == 1 else k

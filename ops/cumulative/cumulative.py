@@ -19,7 +19,7 @@ from phintys.ops.reduction.careduce import lines_with_mask
 from phintys.ops.shape.join import join
 from phintys.ops.shape.reshape import flatten, reshape
 from phintys.ops.shape.shape import shape, shape_i
-from phintys.ops.types.axes import one_axis
+from phintys.ops.types.axes import one_axis, one_integer
 from phintys.ops.types.constant import as_tensor_variable
 from phintys.ops.types.dtypes import discrete_dtypes
 from phintys.ops.types.tensor_type import TensorType
@@ -221,7 +221,7 @@ class DiffOp(Op):
     linear_in = (0,)
 
     def __init__(self, n=1, axis=-1):
-        if n < 0:
+        if one_integer("diff", "n", n) < 0:
             raise ValueError(f"DiffOp: n must not be negative, got {n}")
         self.n = n
         self.axis = axis

@@ -256,7 +256,7 @@ def round(a, mode=None):
     """
     modes = {None: round_half_to_even, "half_to_even": round_half_to_even,
              "half_away_from_zero": round_half_away_from_zero}
-    if mode not in modes:
+    if not isinstance(mode, (str, type(None))) or mode not in modes:
         raise ValueError(f"round mode {mode} is not implemented: expected half_to_even or half_away_from_zero.")
     return modes[mode](a)
 

@@ -21,7 +21,7 @@ from phintys.ops.linalg.triangle import tril, triu
 from phintys.ops.shape.dimshuffle import dimshuffle, shape_padleft
 from phintys.ops.shape.reshape import flatten, reshape
 from phintys.ops.shape.shape import shape_i
-from phintys.ops.types.axes import several_axes
+from phintys.ops.types.axes import one_integer, sequence_of, several_axes
 from phintys.ops.types.constant import as_tensor_variable
 from phintys.ops.types.dtypes import upcast
 
@@ -134,8 +134,9 @@ def tensorinv(a, ind=2):
     (2, 3, 6)
     """
     a = as_tensor_variable(a)
-    if ind <= 0:
-        raise ValueError(f"Invalid ind argument: tensorinv needs a positive number, got {ind}")
+    if not 0 < one_integer("tensorinv", "ind", ind) <= a.type.ndim:
+        raise ValueError(f"Invalid ind argument: tensorinv needs a positive number, at most the number of dimensions "
+                         f"of {a}, got {ind}")
     lengths = [shape_i(a, axis) for axis in range(a.type.ndim)]
     inverse = matrix_inverse(flatten(dimshuffle(a, *range(a.type.ndim)), 2) if ind == 1 else
                              reshape(a, [_product(lengths[:ind]), -1], ndim=2))
@@ -180,6 +181,9 @@ def tensorsolve(a, b, axes=None):
     if axes is not None:
         last = several_axes("tensorsolve", a, axes)
         a = dimshuffle(a, *[axis for axis in range(a.type.ndim) if axis not in last], *last)
+    if not 0 < b.type.ndim < a.type.ndim:
+        raise ValueError(f"tensorsolve: the first dimensions of a tensor must be those of the other one, which has "
+                         f"some; got {a} with {a.type.ndim} dimensions and {b} with {b.type.ndim}")
     lengths = [shape_i(a, axis) for axis in range(b.type.ndim, a.type.ndim)]
     solution = solve(reshape(a, [_product([shape_i(b, axis) for axis in range(b.type.ndim)]), _product(lengths)],
                              ndim=2), flatten(b))
@@ -360,10 +364,9 @@ def hermitian_eigenvalues(a, UPLO="L"):
     >>> T.linalg.eigvalsh(T.as_tensor([[2.0, 1.0], [1.0, 2.0]])).eval().round(6)
     array([1., 3.])
     """
-    UPLO = UPLO.upper()
-    if UPLO not in ("L", "U"):
+    if UPLO not in ("L", "U", "l", "u"):
         raise ValueError(f"UPLO argument must be 'L' or 'U', got {UPLO!r}")
-    return Eigvalsh(UPLO == "L")(a)
+    return Eigvalsh(UPLO in ("L", "l"))(a)
 
 
 def multi_dot(arrays):
@@ -375,4 +378,4 @@ def multi_dot(arrays):
     >>> T.linalg.multi_dot([a, b, a]).eval()
     array([[11., 22.]])
     """
-    return matrix_dot(*arrays)
+    return matrix_dot(*sequence_of("multi_dot", "matrices", arrays))

@@ -181,7 +181,7 @@ def sparse_grad(var):
     >>> phintys.grad(rows.sum(), table).type
     Sparse[float64, csc]
     """
-    assert var.owner is not None and isinstance(var.owner.op, AdvancedSubtensor1), (
+    assert isinstance(getattr(getattr(var, "owner", None), "op", None), AdvancedSubtensor1), (
         f"sparse_grad takes the result of x[positions] for a vector of integers, not {var}")
     return AdvancedSubtensor1(sparse_grad=True)(*var.owner.inputs)
 

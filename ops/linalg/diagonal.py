@@ -17,7 +17,7 @@ from phintys.ops.linalg.diagonal_kernel import AllocDiagKernel, ExtractDiagKerne
 from phintys.ops.reduction.careduce import Sum
 from phintys.ops.shape.dimshuffle import dimshuffle
 from phintys.ops.shape.shape import shape_i
-from phintys.ops.types.axes import one_axis
+from phintys.ops.types.axes import one_axis, one_integer
 from phintys.ops.types.constant import as_tensor_variable, constant
 from phintys.ops.types.dtypes import discrete_dtypes, integer_dtypes, upcast
 from phintys.ops.types.tensor_type import TensorType
@@ -36,9 +36,11 @@ class Diagonal(Op):
     __props__ = ("offset", "axis1", "axis2")
 
     def __init__(self, offset=0, axis1=0, axis2=1):
-        self.offset, self.axis1, self.axis2 = int(offset), int(axis1), int(axis2)
+        name = type(self).__name__
+        self.offset = one_integer(name, "offset", offset)
+        self.axis1, self.axis2 = one_integer(name, "axis1", axis1), one_integer(name, "axis2", axis2)
         if self.axis1 == self.axis2 or min(self.axis1, self.axis2) < 0:
-            raise ValueError(f"{type(self).__name__}: axis1 and axis2 must be different and not negative, got {axis1} "
+            raise ValueError(f"{name}: axis1 and axis2 must be different and not negative, got {axis1} "
                              f"and {axis2}")
 
     def _check_rank(self, rank, x):

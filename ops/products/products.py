@@ -13,6 +13,7 @@ from phintys.ops.products.dot import dot_op, outer_of_vectors
 from phintys.ops.shape.dimshuffle import dimshuffle, shape_padleft
 from phintys.ops.shape.reshape import flatten, reshape
 from phintys.ops.shape.shape import patternbroadcast, shape_i
+from phintys.ops.types.axes import one_integer
 from phintys.ops.types.constant import as_tensor_variable
 
 
@@ -219,7 +220,7 @@ def _summed_axes(a, b, axes, first):
     """The dimensions of ``a`` and of ``b`` that are summed over, as two lists; they must be at least ``first``."""
     ranks = a.type.ndim, b.type.ndim
     if not hasattr(axes, "__len__"):
-        axes = int(axes)
+        axes = one_integer("tensordot", "axes, or each of two sequences,", axes)
         for name, rank in zip("ab", ranks):
             if axes > rank:
                 raise ValueError(f"axes can not be larger than the dimension of {name} ({name}.ndim={rank}, "

@@ -24,7 +24,7 @@ from phintys.ops.reduction.careduce import Sum
 from phintys.ops.shape.dimshuffle import dimshuffle
 from phintys.ops.shape.reshape import flatten, reshape
 from phintys.ops.shape.shape import shape, shape_i
-from phintys.ops.types.axes import one_axis
+from phintys.ops.types.axes import one_axis, one_integer
 from phintys.ops.types.constant import as_tensor_variable
 from phintys.ops.types.dtypes import discrete_dtypes, integer_dtypes
 from phintys.ops.types.known_length import known_integer
@@ -291,7 +291,7 @@ def tile(x, reps, ndim=None):
     array([1, 2, 1, 2])
     """
     x = as_tensor_variable(x)
-    if ndim is not None and ndim < x.type.ndim:
+    if ndim is not None and one_integer("tile", "ndim", ndim) < x.type.ndim:
         raise ValueError(f"ndim should be equal or larger than x.ndim, but they are {ndim} and {x.type.ndim}")
     reps = _repetition_list(reps, ndim)
     ndim = max(len(reps), x.type.ndim) if ndim is None else ndim

@@ -9,7 +9,7 @@ from phintys.graph.apply import Apply
 from phintys.graph.config import config
 from phintys.graph.op import Op
 from phintys.ops.native.shape_kernel import DimShuffleKernel
-from phintys.ops.types.axes import one_axis
+from phintys.ops.types.axes import one_axis, sequence_of
 from phintys.ops.types.constant import as_tensor_variable
 from phintys.ops.types.dtypes import discrete_dtypes
 from phintys.ops.types.tensor_type import TensorType
@@ -191,8 +191,8 @@ def transpose(x, axes=None):
            [2, 4]])
     """
     x = as_tensor_variable(x)
-    whole = range(x.type.ndim - 1, -1, -1)
-    result = dimshuffle(x, list(whole if axes is None else [axes] if isinstance(axes, int) else axes))
+    order = range(x.type.ndim - 1, -1, -1) if axes is None else [axes] if isinstance(axes, int) else axes
+    result = dimshuffle(x, sequence_of("transpose", "axes", order))
     if x.name and axes is None:
         result.name = x.name + ".T"
     return result

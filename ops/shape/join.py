@@ -18,7 +18,7 @@ from phintys.ops.elementwise.complex_derivatives import real_like
 from phintys.ops.shape.dimshuffle import shape_padaxis
 from phintys.ops.shape.join_kernel import JoinKernel, MakeVectorKernel
 from phintys.ops.shape.shape import patternbroadcast, shape, shape_i
-from phintys.ops.types.axes import one_axis
+from phintys.ops.types.axes import one_axis, sequence_of
 from phintys.ops.types.constant import as_tensor_variable
 from phintys.ops.types.dtypes import discrete_dtypes, integer_dtypes, upcast
 from phintys.ops.types.known_length import known_integer
@@ -272,7 +272,7 @@ def stack(*tensors, **kwargs):
            [2, 4]])
     """
     tensors, axis = _stack_arguments(tensors, kwargs)
-    if not len(tensors):
+    if not len(tensors := sequence_of("stack", "tensors", tensors)):
         raise ValueError("stack: the list of tensors is empty; give at least one")
     tensors = [as_tensor_variable(tensor) for tensor in tensors]
     if any([tensor.type.ndim for tensor in tensors]):

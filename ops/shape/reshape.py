@@ -16,6 +16,7 @@ from phintys.ops.native.shape_kernel import ReshapeKernel
 from phintys.ops.shape.dimshuffle import declare_ones
 from phintys.ops.shape.join import MakeVector, stack
 from phintys.ops.shape.shape import is_length, patternbroadcast, shape
+from phintys.ops.types.axes import one_integer
 from phintys.ops.types.constant import as_tensor_variable, constant
 from phintys.ops.types.dtypes import integer_dtypes
 from phintys.ops.types.known_length import known_integer
@@ -207,7 +208,7 @@ def is_flat(var, ndim=None, outdim=None):
     >>> T.is_flat(T.dvector()), T.is_flat(T.dmatrix())
     (True, False)
     """
-    return var.ndim == _wanted_rank(ndim, outdim)
+    return as_tensor_variable(var).type.ndim == _wanted_rank(ndim, outdim)
 
 
 def _wanted_rank(ndim, outdim):
@@ -245,6 +246,7 @@ def flatten(x, ndim=None, outdim=None):
     if isinstance(ndim, str):
         raise TypeError(f"flatten takes the number of dimensions that remain, an integer, not an order: got {ndim!r}; "
                         "numpy.ravel(x, order=...) takes an order")
+    ndim = one_integer("flatten", "ndim", ndim)
     if ndim < 1 or (ndim > 1 and ndim > x.type.ndim):
         raise ValueError(f"ndim {ndim} out of bound [1, {x.type.ndim + 1})")
     lengths = shape(x)

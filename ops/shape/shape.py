@@ -20,6 +20,7 @@ from phintys.ops.shape.dimshuffle import (
     swapaxes,
     transpose,
 )
+from phintys.ops.types.axes import one_integer
 from phintys.ops.types.constant import as_tensor_variable, constant
 from phintys.ops.types.dtypes import integer_dtypes
 from phintys.ops.types.known_length import passes_on
@@ -90,7 +91,7 @@ class Shape_i(Op):
     depends_on = ()
 
     def __init__(self, i):
-        self.i = int(i)
+        self.i = one_integer("shape_i", "the number of a dimension", i)
 
     def make_node(self, x):
         if not isinstance(x, Variable):

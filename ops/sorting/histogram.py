@@ -15,6 +15,7 @@ from phintys.ops.reduction.reduction import sum as sum_over
 from phintys.ops.shape.reshape import flatten
 from phintys.ops.shape.shape import shape_i
 from phintys.ops.sorting.searching import searchsorted
+from phintys.ops.types.axes import sequence_of
 from phintys.ops.types.constant import as_tensor_variable, constant
 from phintys.ops.types.dtypes import complex_dtypes, discrete_dtypes, float_dtypes, reduced_dtype
 
@@ -108,7 +109,10 @@ def histogram_bin_edges(a, bins=10, range=None, weights=None):
         padded = _padded(as_dtype(a, dtype), empty)
         low, high = smallest(padded), elementwise.switch(empty, constant(1, dtype=dtype), largest(padded))
     else:
-        low, high = [as_dtype(as_tensor_variable(end), dtype) for end in range]
+        ends = sequence_of("histogram", "two numbers as range", range)
+        if len(ends) != 2:
+            raise ValueError(f"histogram: range must be the first and the last edge, got {range!r}")
+        low, high = [as_dtype(as_tensor_variable(end), dtype) for end in ends]
         low = Check("histogram: max must be larger than min in range parameter.")(low, low <= high)
     low = Check("histogram: autodetected range or range is not finite")(
         low, elementwise.isfinite(low) & elementwise.isfinite(high))

@@ -18,6 +18,7 @@ from phintys.ops.indexing.nonzero_kernel import NonzeroKernel
 from phintys.ops.shape.reshape import flatten, reshape
 from phintys.ops.shape.shape import shape_i
 from phintys.ops.sorting.searching_kernel import SearchsortedKernel
+from phintys.ops.types.axes import one_integer
 from phintys.ops.types.constant import as_tensor_variable
 from phintys.ops.types.dtypes import continuous_dtypes, integer_dtypes
 from phintys.ops.types.tensor_type import TensorType
@@ -142,7 +143,7 @@ class Unique(Op):
         self.return_index = return_index
         self.return_inverse = return_inverse
         self.return_counts = return_counts
-        self.axis = axis
+        self.axis = axis if axis is None else one_integer("unique", "axis", axis)
 
     def make_node(self, x):
         x = as_tensor_variable(x)

@@ -63,7 +63,7 @@ class _AlongAxis(Op):
     def __init__(self, kind="quicksort", order=None):
         if kind not in KINDS:
             raise ValueError(f"{type(self).__name__}: kind must be one of {KINDS}, got {kind!r}")
-        if order is not None and len(order):
+        if order is not None and not (hasattr(order, "__len__") and len(order) == 0):
             raise ValueError(f"{type(self).__name__}: order={order!r} refers to fields of records, but tensors have "
                              "no fields")
         self.kind, self.order = kind, None

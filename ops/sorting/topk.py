@@ -58,7 +58,7 @@ class TopKOp(Op):
     def __init__(self, axis=-1, sorted=True, idx_dtype="int64", return_values=True, return_indices=True):
         if not isinstance(axis, int):
             raise TypeError(f'"axis" parameter must be integer, got "{type(axis)}"')
-        if idx_dtype not in integer_dtypes:
+        if not isinstance(idx_dtype, str) or idx_dtype not in integer_dtypes:
             raise TypeError(f'"idx_dtype" parameter must be an integer dtype, got "{idx_dtype}"')
         if not (return_values or return_indices):
             raise ValueError("Neither return_values nor return_indices is True, this isn't allowed")

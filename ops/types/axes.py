@@ -1,5 +1,29 @@
 """Axes that arguments name: each must be one of the tensor's, counted from its first dimension or back from its end."""
+import operator
+
 from numpy.exceptions import AxisError
+
+
+def one_integer(name, what, value):
+    """An argument as an integer of Python.
+
+    Raises
+    ------
+    TypeError
+        If it is none. It begins with ``name``, that of the function, and says ``what`` should be one.
+    """
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name}: {what} must be an integer, got {value!r}") from None
+
+
+def sequence_of(name, what, value):
+    """An argument as a list; see `one_integer`."""
+    try:
+        return list(value)
+    except TypeError:
+        raise TypeError(f"{name} takes a sequence of {what}, got {value!r}") from None
 
 
 def one_axis(name, x, axis, more=0):

@@ -187,7 +187,7 @@ def constant(x, name=None, ndim=None, dtype=None):
     kind = type(x)
     if (kind is int or kind is float) and name is None and not ndim and -SHARED_RANGE <= x <= SHARED_RANGE:
         if x or kind is int:                    # 0.0 and -0.0 are equal keys
-            return _shared_number(x, kind, dtype)
+            return _shared_number(x, kind, dtype and canonical_dtype(dtype))
     try:
         return _make_constant(convert(x, dtype), name, ndim)
     except (TypeError, OverflowError) as error:

@@ -60,7 +60,7 @@ def canonical_dtype(dtype):
     TypeError
         If the dtype does not exist or is not supported by tensors (objects, strings, dates, long doubles).
     """
-    if dtype in NUMPY_DTYPES and type(dtype) is str:
+    if type(dtype) is str and dtype in NUMPY_DTYPES:
         return dtype
     if type(dtype) is str and dtype == "floatX":
         return config.floatX

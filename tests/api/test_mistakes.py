@@ -3,9 +3,11 @@
 Messages are plain sentences: no printed tuples, and no chain of tracebacks for one mistake.
 """
 import ast
+import inspect
 import math
 import operator
 import re
+import warnings
 from pathlib import Path
 
 import numpy
@@ -229,6 +231,40 @@ MISTAKES = {
     "set_value": (lambda: s.set_value([1.0, 2.0]), TypeError, "expected 0, got 1.*shared variable s"),
     "ifelse by a vector": (lambda: ifelse(v, v, w), TypeError, "scalar.*v of type"),
 
+    # ---- arguments of another kind
+    "dtype={1}": (lambda: T.zeros(3, dtype={1}), TypeError, "Unsupported dtype.*\\{1\\}"),
+    "vstack(7)": (lambda: T.vstack(7), TypeError, "^vstack takes a sequence of tensors, got 7"),
+    "hstack(None)": (lambda: T.hstack(None), TypeError, "^hstack takes a sequence of tensors, got None"),
+    "dstack(1.5)": (lambda: T.dstack(1.5), TypeError, "^dstack takes a sequence of tensors, got 1.5"),
+    "column_stack(7)": (lambda: T.column_stack(7), TypeError, "^column_stack takes a sequence of tensors, got 7"),
+    "multi_dot(None)": (lambda: T.linalg.multi_dot(None), TypeError, "^multi_dot takes a sequence of matrices"),
+    "rot90(k)": (lambda: T.rot90(m, "a"), TypeError, "^rot90: k must be an integer, got 'a'"),
+    "rot90(axes)": (lambda: T.rot90(m, 1, None), TypeError, "^rot90 takes a sequence of two axes, got None"),
+    "rollaxis(start)": (lambda: T.rollaxis(m, 0, "a"), TypeError, "^rollaxis: start must be an integer, got 'a'"),
+    "transpose(1.5)": (lambda: T.transpose(m, 1.5), TypeError, "^transpose takes a sequence of axes, got 1.5"),
+    "trim_zeros(None)": (lambda: T.trim_zeros(v, None), ValueError, "^trim_zeros: trim must.*got None"),
+    "flatten(outdim)": (lambda: T.flatten(m, 1.5), TypeError, "^flatten: ndim must be an integer, got 1.5"),
+    "tile(ndim)": (lambda: T.tile(m, 2, ndim="a"), TypeError, "^tile: ndim must be an integer, got 'a'"),
+    "polyder(m)": (lambda: T.polyder(v, "a"), TypeError, "^polyder: m must be an integer, got 'a'"),
+    "polyint(m)": (lambda: T.polyint(v, (0, 0)), TypeError, "^polyint: m must be an integer, got \\(0, 0\\)"),
+    "diff(n)": (lambda: T.diff(v, None), TypeError, "^diff: n must be an integer, got None"),
+    "diag(k)": (lambda: T.diag(m, "a"), TypeError, "Diag: offset must be an integer, got 'a'"),
+    "trace(offset)": (lambda: T.trace(m, None), TypeError, "offset must be an integer, got None"),
+    "unique(axis)": (lambda: T.unique(m, axis="a"), TypeError, "^unique: axis must be an integer, got 'a'"),
+    "histogram(range)": (lambda: T.histogram(v, 3, 1.5), TypeError, "^histogram takes a sequence of two numbers"),
+    "histogram(3 numbers)": (lambda: T.histogram(v, 3, (1, 2, 3)), ValueError, "^histogram: range must.*\\(1, 2, 3\\)"),
+    "round(mode)": (lambda: T.round(v, {}), ValueError, "^round mode {} is not implemented"),
+    "tensordot(None)": (lambda: T.tensordot(m, n, None), TypeError, "^tensordot: axes.* integer, got None"),
+    "tensorinv(ind)": (lambda: T.linalg.tensorinv(m, "a"), TypeError, "^tensorinv: ind must be an integer, got 'a'"),
+    "tensorinv(number)": (lambda: T.linalg.tensorinv(x), ValueError, "ind.*at most the number of dimensions of x"),
+    "tensorsolve(number)": (lambda: T.linalg.tensorsolve(m, x), ValueError, "^tensorsolve: .*x with 0"),
+    "eigvalsh(UPLO)": (lambda: T.linalg.eigvalsh(m, UPLO=7), ValueError, "UPLO argument must be 'L' or 'U', got 7"),
+    "Rop(None)": (lambda: Rop(None, v, v), TypeError, "^Rop: f must be a variable.*None"),
+    "Rop(wrt)": (lambda: Rop(v * 2, 1.5, v), TypeError, "^Rop: wrt must be a variable.*1.5"),
+    "Lop(7)": (lambda: T.Lop(7, v, v), TypeError, "^Lop: f must be a variable.*7"),
+    "known_grads": (lambda: T.grad(x * 2, x, known_grads=[]), TypeError, "^known_grads must be a dict.*\\[\\]"),
+    "is_flat('a')": (lambda: T.is_flat("a"), TypeError, "text, not numeric"),
+
     # ---- the configuration
     "workers=10**20": (lambda: phintys.config.read_flags("workers=1" + "0" * 20), ValueError,
                        "^PHINTYS_FLAGS: config.workers cannot be '1(0){20}': .*at most 2147483647$"),
@@ -250,6 +286,36 @@ def test_a_mistake_is_explained(mistake):
     assert re.search(words, message, re.DOTALL), message
     assert len(error.args) == 1 and error.__cause__ is None, "a printed tuple, or a chain of tracebacks"
     assert error.__context__ is None or error.__suppress_context__
+
+
+# What Python says of code that took an argument for something else: it names neither the argument nor the function.
+OF_PYTHON = re.compile(r"has no attribute|unhashable|is not iterable|not subscriptable|int\\(\\)|not supported between|"
+                       r"index out of range|invalid literal|after \\* must be|has no len")
+# Functions for programs that handle graphs, not for users of tensors: Python's words are good enough there.
+OF_GRAPHS = {"get_canonical_form_slice", "consider_constant", "grad", "as_tensor", "as_tensor_variable", "constant",
+             "get_scalar_constant_value", "patternbroadcast", "load"}
+WRONG = {"None": None, "text": "nonsense", "dict": {"a": 1}, "7": 7, "-9": -9, "1.5": 1.5, "[]": [], "(0, 0)": (0, 0)}
+
+
+def test_each_argument_of_each_function_may_be_wrong():
+    """Functions of tensors, each with matrices for what it requires, and something else for each argument in turn."""
+    bad, count = [], 0
+    for name, function_ in sorted(vars(T).items()):
+        if name in OF_GRAPHS or not inspect.isfunction(function_) or name.startswith("_"):
+            continue
+        parameters = inspect.signature(function_).parameters.values()
+        required = {p.name: m for p in parameters if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD}
+        for parameter in parameters:
+            for text, value in WRONG.items():
+                try:
+                    with warnings.catch_warnings():
+                        warnings.simplefilter("ignore")
+                        function_(**{**required, parameter.name: value})
+                except Exception as error:
+                    count += 1
+                    if OF_PYTHON.search(str(error)):
+                        bad.append(f"{name}({parameter.name}={text}): {error}")
+    assert count > 2000 and not bad, "\n".join(bad)
 
 
 # Errors whose arguments mean something to those who catch them, as in Theano.
