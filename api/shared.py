@@ -18,9 +18,8 @@ from phintys.graph.scratchpad import copy_tag
 from phintys.graph.type import generic
 from phintys.graph.variable import Variable
 from phintys.ops.operators import TensorOperators
-from phintys.ops.random.generator_states import KINDS, random_state_of, words_of_random_state
+from phintys.ops.random.generator_states import KINDS, WORDS, random_state_of, words_of_random_state
 from phintys.ops.random.random_state_type import random_state_type
-from phintys.ops.random.vector_states import STATE_WORDS
 from phintys.ops.types.tensor_type import TensorType
 from phintys.vm.call_stack import user_trace
 from phintys.vm.containers.container import Container
@@ -311,6 +310,7 @@ class RandomVectorSharedVariable(RandomStateSharedVariable):
 
 
 MERSENNE = KINDS.index("MT19937")
+STATE_WORDS = WORDS["MT19937"]
 CONSTRUCTORS: list[Constructor] = []    # `shared` tries them, the latest first
 
 

@@ -41,10 +41,6 @@ from phintys.ops.creation.allocation import (
     tri,
     zeros,
 )
-from phintys.ops.creation.grids import mgrid, ogrid
-from phintys.ops.creation.linspace import linspace
-from phintys.ops.creation.load_from_disk import LoadFromDisk, load
-from phintys.ops.cumulative.convolution import Convolution, convolve, correlate
 from phintys.ops.cumulative.cumulative import CumOp, DiffOp, cumprod, cumsum, diff
 from phintys.ops.cumulative.product import Prod, ProdWithoutZeros, prod
 from phintys.ops.elementwise import elementwise_functions as _elementwise
@@ -176,14 +172,11 @@ from phintys.ops.identity.transfer import register_transfer, transfer
 from phintys.ops.indexing.advanced_subtensor import *  # noqa: F403
 from phintys.ops.indexing.choose import Choose, choose
 from phintys.ops.indexing.constant_value import extract_constant, get_scalar_constant_value, get_vector_length
-from phintys.ops.indexing.flat_index import ravel_multi_index, unravel_index
 from phintys.ops.indexing.inc_subtensor import inc_subtensor, set_subtensor
 from phintys.ops.indexing.nonzero import Nonzero, flatnonzero, nonzero, nonzero_values
-from phintys.ops.indexing.permutation import PermuteRowElements, inverse_permutation, permute_row_elements
 from phintys.ops.indexing.slices import get_canonical_form_slice
 from phintys.ops.indexing.subtensor import IncSubtensor, Subtensor
 from phintys.ops.indexing.take import take
-from phintys.ops.linalg.covariance import corrcoef, cov
 from phintys.ops.linalg.diagonal import (
     AllocDiag,
     ExtractDiag,
@@ -195,9 +188,7 @@ from phintys.ops.linalg.diagonal import (
     fill_diagonal_offset,
     trace,
 )
-from phintys.ops.linalg.einsum import einsum
 from phintys.ops.linalg.triangle import tril, triu
-from phintys.ops.numerical_functions import gradient, interp, polyval, trapezoid
 from phintys.ops.numpy_functions import (
     append,
     average,
@@ -291,12 +282,7 @@ from phintys.ops.shape.shape import (
     transpose,
     unbroadcast,
 )
-from phintys.ops.shape.split import Split, split
-from phintys.ops.sorting.bincount import bincount
-from phintys.ops.sorting.histogram import digitize, histogram, histogram_bin_edges
-from phintys.ops.sorting.partitioning import argpartition, median, partition, percentile, quantile
 from phintys.ops.sorting.searching import searchsorted, to_one_hot
-from phintys.ops.sorting.sets import in1d, intersect1d, isin, setdiff1d, setxor1d, union1d, unique
 from phintys.ops.sorting.sorting import argsort, sort
 from phintys.ops.sorting.topk import argtopk, topk, topk_and_argtopk
 from phintys.ops.types.constant import AsTensorError, as_tensor_variable, constant
@@ -321,7 +307,6 @@ from phintys.ops.types.tensor_type import (
 )
 from phintys.shared import ScalarSharedVariable, TensorSharedVariable
 from phintys.shared import tensor_constructor as _shared
-from phintys.tensor import linalg, nnet, signal
 from phintys.tensor.constructors import *  # noqa: F403
 from phintys.theano_finder import lookup as _lookup
 
@@ -332,21 +317,40 @@ float64_rtol, float64_atol = _DEFAULT_TOLERANCE
 globals().update({f"_convert_to_{dtype}": conversion for dtype, conversion in _CASTS.items()})
 globals().update(_elementwise.public_functions())
 
+# Files of phintys.ops whose names are imported when a program uses one: the optimizer does not need them.
+_LATE = {
+    "creation.grids": "mgrid ogrid",
+    "creation.linspace": "linspace",
+    "creation.load_from_disk": "LoadFromDisk load",
+    "cumulative.convolution": "Convolution convolve correlate",
+    "indexing.flat_index": "ravel_multi_index unravel_index",
+    "indexing.permutation": "PermuteRowElements inverse_permutation permute_row_elements",
+    "linalg.covariance": "corrcoef cov",
+    "linalg.einsum": "einsum",
+    "numerical_functions": "gradient interp polyval trapezoid",
+    "shape.split": "Split split",
+    "sorting.bincount": "bincount",
+    "sorting.histogram": "digitize histogram histogram_bin_edges",
+    "sorting.partitioning": "argpartition median partition percentile quantile",
+    "sorting.sets": "in1d intersect1d isin setdiff1d setxor1d union1d unique",
+}
+_HOMES = {name: home for homes in ({f"compositions.{file}": names for file, names in _COMPOSITIONS.items()}, _LATE)
+          for home, names in homes.items() for name in names.split()}
+
 # NumPy's names for functions with another name here (`amax`, `ravel`, `less`, ...), from the tables for NumPy's
 # protocol.
-_COMPOSED = {name: file for file, names in _COMPOSITIONS.items() for name in names.split()}
 for _name, _target in {**_UFUNCS, **{name: target for name, (target, _) in _NUMPY.items() if "." not in name},
                        **_STANDARD_NAMES}.items():
-    if _name not in _COMPOSED:
+    if _name not in _HOMES:
         globals().setdefault(_name, globals()[_target] if isinstance(_target, str) else _target)
 
 # Modules: Theano's, and those of Fourier transforms. `sort` and `var` are functions here.
-_ON_DEMAND = ("basic", "blas", "elemwise", "extra_ops", "fft", "fourier", "inplace", "io", "nlinalg", "opt",
-              "raw_random", "scal", "shared_randomstreams", "sharedvar", "slinalg", "special", "subtensor", "type",
-              "type_other", "utils", "xlogx")
+_ON_DEMAND = ("basic", "blas", "elemwise", "extra_ops", "fft", "fourier", "inplace", "io", "linalg", "nlinalg", "nnet",
+              "opt", "raw_random", "scal", "shared_randomstreams", "sharedvar", "signal", "slinalg", "special",
+              "subtensor", "type", "type_other", "utils", "xlogx")
 # All names without an underscore are public, except `constructors`, which is bound by its import.
 __all__ = sorted({name for name in globals() if not name.startswith("_")} - {"constructors"}
-                 | {*_ON_DEMAND, *_COMPOSED})
+                 | {*_ON_DEMAND, *_HOMES})
 
 _public_names.adopt(globals())
 _unknown = _lookup(__name__)
@@ -355,8 +359,8 @@ _unknown = _lookup(__name__)
 def __getattr__(name):
     if name in _ON_DEMAND:
         return _import_module("phintys.tensor." + name)
-    if name in _COMPOSED:
-        value = globals()[name] = getattr(_import_module("phintys.ops.compositions." + _COMPOSED[name]), name)
+    if name in _HOMES:
+        value = globals()[name] = getattr(_import_module("phintys.ops." + _HOMES[name]), name)
         _public_names.adopt({"__name__": __name__, name: value})
         return value
     return _unknown(name)
