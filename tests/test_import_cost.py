@@ -7,7 +7,8 @@ import pytest
 # Each costs 5 to 200 ms and is loaded when a program needs it.
 NOT_AT_START = ["scipy.linalg", "scipy.special", "scipy.sparse", "numpy.ma", "numpy.random", "numpy.testing",
                 "dataclasses", "hashlib", "logging", "unittest", "multiprocessing", "phintys.optimizer.passes.loops",
-                "phintys.distributed", "concurrent.futures", "dask", "mpi4py"]
+                "phintys.distributed", "phintys.tensor.nnet", "phintys.ops.convolution", "phintys.ops.sorting.sets",
+                "phintys.ops.random.draw_kernel", "concurrent.futures", "dask", "mpi4py"]
 
 
 @pytest.fixture(scope="module")
