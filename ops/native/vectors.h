@@ -166,6 +166,8 @@ PHINTYS_INLINE TYPED(Vector) TYPED(choose)(TYPED(Mask) mask, TYPED(Vector) yes, 
     return AVX512(mask_blend)(mask, no, yes);
 #elif SET_LEVEL == 1
     return AVX(blendv)(no, yes, (TYPED(Vector))mask);
+#elif defined(PHINTYS_HAS_NEON)
+    return NEON(vbslq)(mask, yes, no);
 #else
     return (TYPED(Vector))((mask & (TYPED(Bits))yes) | (~mask & (TYPED(Bits))no));
 #endif

@@ -14,7 +14,7 @@ PHINTYS_INLINE VECTOR TYPED(halves)(const T* a, const T* b) {
     return both;
 }
 
-#define LARGER(A, B) TYPED(choose)((TYPED(Bits))((A) != (A)), A, TYPED(larger)(A, B))
+#define LARGER(A, B) TYPED(choose)((TYPED(Bits))((A) == (A)), TYPED(larger)(A, B), A)
 #define MASK TYPED(Mask)
 #define MASK_BETWEEN TYPED(lanes_between)
 #define ZERO_ELSE(MASK, VALUE) ((VECTOR)((MASK) & (TYPED(Bits))(VALUE)))
