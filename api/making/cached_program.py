@@ -8,7 +8,6 @@ meanwhile, say), nodes stay unknown, and errors name neither nodes nor lines, ra
 """
 from __future__ import annotations
 
-import pickle
 from contextlib import suppress
 from functools import partial
 from threading import RLock
@@ -16,11 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
+from phintys.vm.abi import Kernel
 from phintys.vm.described_node import described
 from phintys.vm.files.archive import pack, unpack
 from phintys.vm.files.programs import BYTECODE, as_file_errors
 from phintys.vm.files.values import PARTS, FileError, Reader, Unsaved, Writer
-from phintys.vm.kernel_spec import PickleSpec
+from phintys.vm.kernel_spec import plain
 from phintys.vm.linking.verifier import check_layout
 from phintys.vm.program import Program
 from phintys.vm.texts import NO_TEXT, CellText
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 KEPT = [name for name in Program.__slots__ if name not in ("nodes", "known_cell_texts", "known_instruction_texts")]
 
 
+PLAIN = frozenset([type(None), bool, int, str])
 INNER = "program", "blocks"      # attributes of kernels of loops with programs: the body, what is done ahead of it
 _lock = RLock()                  # held while a graph is optimised for what it tells
 
@@ -53,16 +54,22 @@ class CachedProgram(Program):
 
     def made(self) -> Program | None:
         """The same program with its graph; None if it cannot be made again."""
-        with _lock:
-            source, self.source = self.source, None
-            if source is not None:
-                with suppress(Exception):           # the error, or the listing, that asks for it is what counts
-                    made = source()
-                    if made is not None and is_same(made, self):
-                        self._made, self.cells = made, made.cells
-                        for _, _, inner in _inner_programs(self):
-                            inner.made()
+        if self.source is not None:
+            with _lock:                             # another thread may have made it meanwhile
+                self._make()
         return self._made
+
+    def _make(self):
+        if self.source is None:
+            return
+        with suppress(Exception):                   # the error, or the listing, that asks for it is what counts
+            made = self.source()
+            if made is not None and is_same(made, self):
+                self._made, self.cells = made, made.cells
+        self.source = None
+        if self._made is not None:
+            for _, _, inner in _inner_programs(self):
+                inner.made()
 
     def complete(self) -> None:
         """Make the program with its graph."""
@@ -158,18 +165,32 @@ class CacheWriter(Writer):
     def __init__(self, containers: Sequence[Any], constants: Sequence[Any]) -> None:
         super().__init__()
         self._stored = {id(container): number for number, container in enumerate(containers)}
-        self._bodies: dict[Any, Any] = {}
         self._constants = {id(constant.data): number for number, constant in enumerate(constants)}
 
     def write(self, value: Any) -> Any:
-        """The JSON of a value; bodies of loops that are equal are one."""
-        if isinstance(value, PickleSpec):
-            if value not in self._bodies:
-                self._bodies[value] = pickle.loads(value.content)           # this process wrote it
-            return self.shared(self._bodies[value], self.program)
+        """The JSON of a value, as that of ``Writer``, most frequent kinds first."""
+        kind = type(value)
+        if kind in PLAIN:
+            return value
+        if kind is tuple:
+            return {"tuple": [self.write(item) for item in value]}
+        if isinstance(value, Kernel):
+            return self.shared(value, self._kernel)
         if isinstance(value, numpy.ndarray):
             return self.array(value)
         return super().write(value)
+
+    def _kernel(self, kernel):
+        """A kernel by what its constructor was given; the texts of bodies are not made for it, as for a spec."""
+        return {"kernel": [self.name(type(kernel)), [self._given(value) for value in kernel.arguments],
+                           [[name, self._given(value)] for name, value in (kernel.named_arguments or {}).items()]]}
+
+    def _given(self, value):
+        if isinstance(value, (tuple, list)):
+            return {"tuple": [self._given(item) for item in value]}
+        if isinstance(value, (Kernel, Program, numpy.ndarray)):
+            return self.write(value)
+        return self.write(plain(value))
 
     def container(self, container: Any) -> Any:
         """A stored input by its number."""
