@@ -244,6 +244,41 @@ def threads_unit(number):
     return 3 * 8 * rounds
 
 
+# ---- a long life -----------------------------------------------------------------------------------------------------
+LIVE, PAGES = [], []                 # of this process
+
+
+def small_function(number):
+    """A function with an update, of one of several forms."""
+    x, state = T.dvector("x"), phintys.shared(numpy.zeros(3))
+    result = [T.exp(x) + number, T.dot(x, x) * number, (x[::-1] * x).sum() - number, x[:2] + number][number % 4]
+    return phintys.function([x], result, updates=[(state, state + x)]), state
+
+
+def soak_unit(number):
+    """100,000 calls of 2,000 live functions, and 50 functions made and dropped: memory stays flat behind the first
+    units, shared variables hold the sums of all calls."""
+    while len(LIVE) < 2000:
+        LIVE.append([*small_function(len(LIVE)), 0])
+    argument = numpy.array([0.5, 1.0, 2.0])
+    for row in LIVE[number * 50 % 2000:][:50]:
+        function, state, calls = row
+        for _ in range(2000):
+            function(argument)
+        row[2] = calls + 2000
+        assert (state.get_value() == row[2] * argument).all()
+    for one in range(50):
+        function, state = small_function(one + 50 * number)
+        function(argument)
+    del function, state
+    gc.collect()
+    with open("/proc/self/statm") as memory:
+        PAGES.append(int(memory.read().split()[1]))
+    grown = (PAGES[-1] - PAGES[min(2, len(PAGES) - 1)]) * resource.getpagesize()
+    assert grown < 32 << 20, f"the process grew by {grown >> 20} MiB"
+    return 50 * 2000 + 50
+
+
 CAMPAIGNS = {
     "random": Campaign("programs of random ops, against NumPy (in long doubles, too) and PyTensor, in other "
                        "modes, threads, copies and files, with draws and other operands, derivatives against "
@@ -254,5 +289,7 @@ CAMPAIGNS = {
     "forks": Campaign("processes with calls in flight fork, spawn and end", forks_unit, None),
     "threads": Campaign("eight threads and functions with updates; memory stays flat", threads_unit, None),
     "sanitizers": Campaign("test files under AddressSanitizer and UndefinedBehaviorSanitizer", run_file, len(FILES)),
+    "soak": Campaign("calls of 2,000 live functions with updates, and functions made and dropped; memory stays flat",
+                     soak_unit, None),
     "mutants": Campaign("a line of Python is changed: does a test notice?", survivors_of, None),
 }
