@@ -63,7 +63,7 @@ help:
 	@echo 'make build-times  build anew and say what Cython and the C compiler take for each module'
 	@echo 'make stress    run the tests with poisoned memory, and under AddressSanitizer'
 	@echo 'make test-gpu  run the tests of the GPU on the GPU of this machine (needs pycuda, and NVRTC or nvcc)'
-	@echo 'make campaign-random MINUTES=60  look for faults: also -faults -signals -forks -threads -sanitizers -mutants'
+	@echo 'make campaign-random MINUTES=60  look for faults: also -faults -signals -forks -threads -sanitizers -mutants -native -soak'
 	@echo 'make bench     run the benchmarks on the last commit (needs git)'
 	@echo 'make docs      build the site in build/site, with its notebooks, and check its links'
 	@echo 'make clean     remove everything that can be built again'

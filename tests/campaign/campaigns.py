@@ -12,6 +12,7 @@ from collections import namedtuple
 from importlib import import_module
 from importlib.util import find_spec
 
+import native_mutants
 import numpy
 import random_batches
 import random_branches
@@ -291,5 +292,6 @@ CAMPAIGNS = {
     "sanitizers": Campaign("test files under AddressSanitizer and UndefinedBehaviorSanitizer", run_file, len(FILES)),
     "soak": Campaign("calls of 2,000 live functions with updates, and functions made and dropped; memory stays flat",
                      soak_unit, None),
+    "native": Campaign("a line of Cython or C is changed: does a test notice?", native_mutants.survivors_of, None),
     "mutants": Campaign("a line of Python is changed: does a test notice?", survivors_of, None),
 }
