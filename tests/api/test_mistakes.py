@@ -300,7 +300,10 @@ WRONG = {"None": None, "text": "nonsense", "dict": {"a": 1}, "7": 7, "-9": -9, "
 def test_each_argument_of_each_function_may_be_wrong():
     """Functions of tensors, each with matrices for what it requires, and something else for each argument in turn."""
     bad, count = [], 0
-    for name, function_ in sorted(vars(T).items()):
+    for name in T.__all__:                              # also what is imported when it is used
+        if T._HOMES.get(name, "").startswith("compositions."):
+            continue
+        function_ = getattr(T, name)
         if name in OF_GRAPHS or not inspect.isfunction(function_) or name.startswith("_"):
             continue
         parameters = inspect.signature(function_).parameters.values()
