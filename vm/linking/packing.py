@@ -10,6 +10,7 @@ the largest sum of sizes alive at one moment, ends it, because no layout can be 
 """
 from bisect import bisect_left, insort
 from collections import namedtuple
+from time import thread_time
 
 from phintys.graph.config import config
 
@@ -85,17 +86,47 @@ def greedy_size(values):
 
 
 def improved(values, offsets, total):
-    """Search for a better layout than that of these offsets, where one may exist; return it as ``lay_out``."""
+    """Search for a better layout than that of these offsets, where one may exist; return it as ``lay_out``.
+
+    Between moments over which no value lives, the parts of a program are problems of their own.
+    """
     bound = lower_bound(values)
-    if total <= bound or len(values) > MANY or config.plan_seconds <= 0:
+    if total <= bound or config.plan_seconds <= 0:
         return offsets, total
+    offsets, parts = list(offsets), [part for part in _parts(values) if _size(
+        [offsets[number] for number in part], [values[number] for number in part]) > bound]
+    until = thread_time() + config.plan_seconds
+    for left, part in zip(range(len(parts), 0, -1), sorted(parts, key=len)):    # the longest gets what others leave
+        found = _searched([values[number] for number in part], [offsets[number] for number in part], bound,
+                          len(part) < len(values), (until - thread_time()) / left)
+        for number, offset in zip(part, found):
+            offsets[number] = offset
+    return offsets, _size(offsets, values)
+
+
+def _parts(values):
+    """Return lists of the numbers of values, sorted by their begin, that share no moment with those of other lists."""
+    parts, end = [], float("-inf")
+    for number in sorted(range(len(values)), key=lambda number: values[number].first):
+        if not parts or values[number].first > end:
+            parts.append([])
+        parts[-1].append(number)
+        end = max(end, values[number].last)
+    return parts
+
+
+def _searched(values, offsets, bound, is_part, seconds):
+    """Return better offsets of a part that is larger than the bound, if some are found; a part is ordered first."""
+    if is_part:
+        offsets = min(offsets, by_orders(values)[0], key=lambda offsets: _size(offsets, values))
+    if _size(offsets, values) <= bound or len(values) > MANY or seconds <= 0:
+        return offsets
     moments = sorted({value.first for value in values} | {value.last + 1 for value in values})
     sections = {moment: number for number, moment in enumerate(moments)}
     from phintys.vm.linking.layout_search import searched  # seldom called, and it imports `random`
-    offsets = searched([aligned(value.size) for value in values], [sections[value.first] for value in values],
-                       [sections[value.last + 1] for value in values],
-                       [value.last + 1 - value.first for value in values], offsets, bound, config.plan_seconds)
-    return offsets, _size(offsets, values)
+    return searched([aligned(value.size) for value in values], [sections[value.first] for value in values],
+                    [sections[value.last + 1] for value in values],
+                    [value.last + 1 - value.first for value in values], offsets, bound, seconds)
 
 
 def _size(offsets, values):

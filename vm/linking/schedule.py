@@ -7,6 +7,7 @@ and results have no weight, because no order can free them early. A view has no 
 The greedy order picks, among the nodes that are ready, the one that frees most: a chain is followed to its end before
 another starts, and the gradient of a weight is computed as soon as that frees a factor of it. Of this order and the
 graph's own depth-first order, the one with the lower peak is used. If its peak is higher than what a single node needs,
+a third one is tried: depth first, with the operands first that need most memory for a while, as is good for trees. Then
 ``lower_peaks`` looks for a better one: it finds the best order of few nodes, and of parts of longer ones, by going
 through the sets of nodes that can have run, those with the lowest peak first. A node that holds a graph, as a loop
 does, needs the peak of that graph while it runs.
@@ -73,11 +74,14 @@ def schedule(fgraph, weigh=weight_of):
 def _ordered(nodes, values, orderings):
     if len(nodes) < 3:
         return nodes
-    peak = values.peak(nodes)
-    if peak <= values.least(nodes):
+    least = values.least(nodes)
+    if values.peak(nodes) <= least:
         return nodes
     greedy = _greedy_order(nodes, values, orderings)
-    return lower_peaks(greedy if values.peak(greedy) < peak else nodes, values, orderings)
+    order = min(nodes, greedy, key=values.peak)
+    if values.peak(order) > least:
+        order = min(order, _order_by_operands(nodes, values, orderings), key=values.peak)
+    return lower_peaks(order, values, orderings)
 
 
 def _ordered_by_regions(fgraph, regions, nodes, last, weigh):
@@ -269,6 +273,44 @@ def _way_back(part, came):
         found.append(part[came[state]])
         state ^= 1 << came[state]
     return found[::-1]
+
+
+def _order_by_operands(nodes, values, orderings):
+    """Depth first, of the operands of a node first that which needs most memory beyond what it leaves.
+
+    For a tree this is the best of the orders that compute one operand after the other. What several nodes read is
+    computed for the first of them, and counts as if each had it computed.
+    """
+    number = {node: position for position, node in enumerate(nodes)}
+    highest, left, operands = [], [], []            # of each node: its peak, what it leaves, its operands in order
+    most = sum(values.weight.values())
+    for node in nodes:
+        before = {*[variable.owner for variable in node.inputs], *orderings.get(node, ())}
+        before = sorted([number[owner] for owner in before if owner in number],
+                        key=lambda position: (left[position] - highest[position], position))
+        peak = alive = 0
+        for position in before:
+            peak = max(peak, alive + highest[position])
+            alive += left[position]
+        made = alive + sum([values.weight[variable] for variable in values.makes[node]])
+        freed = sum([values.weight[variable] for variable in values.reads[node] if len(values.readers[variable]) == 1])
+        highest.append(max(peak, made + values.inside.get(node, 0)))
+        left.append(min(made - freed, most))        # not what grows with each node that is read twice
+        operands.append(before)
+    order, entered, done = [], [False] * len(nodes), [False] * len(nodes)
+    for last in reversed(range(len(nodes))):
+        waiting = [last]
+        while waiting:
+            position = waiting[-1]
+            if entered[position]:
+                waiting.pop()
+                if not done[position]:
+                    done[position] = True
+                    order.append(nodes[position])
+                continue
+            entered[position] = True
+            waiting.extend([operand for operand in reversed(operands[position]) if not entered[operand]])
+    return order
 
 
 def _greedy_order(nodes, values, orderings):

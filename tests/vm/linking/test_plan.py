@@ -9,7 +9,7 @@ import pytest
 import phintys
 import phintys.tensor as T
 from phintys.ifelse import ifelse
-from phintys.vm.linking.packing import Value, aligned, lay_out, lower_bound
+from phintys.vm.linking.packing import MANY, Value, aligned, lay_out, lower_bound
 from phintys.vm.linking.plan import REMEMBERED, Planner, check_plan, leaving, planned, values_of
 from phintys.vm.opcodes import OPCODES
 from phintys.vm.pool import pool_statistics
@@ -111,6 +111,19 @@ def test_names_and_the_direction_of_time_do_not_matter(seed):
         offsets, total = lay_out(values)
     assert_apart(values, offsets, total)
     assert total == lower_bound(values)
+
+
+def test_parts_of_time_are_problems_of_their_own():
+    """Also where all values together are too many to be searched for, and where one part needs no search."""
+    values = []
+    for number, (pieces, seed) in enumerate([(120, 0), (300, 5), (7, 1), (120, 2), (120, 3)]):
+        values += [Value(64 if pieces == 300 else value.size, value.first + 1000 * number, value.last + 1000 * number)
+                   for value in cut_rectangle(seed, pieces)]
+    assert len(values) > MANY
+    with phintys.change_flags(plan_seconds=60):
+        offsets, total = lay_out(values)
+    assert_apart(values, offsets, total)
+    assert total == lower_bound(values) == 64 * 4000
 
 
 @pytest.mark.parametrize("seed", range(8))
