@@ -1,12 +1,17 @@
-"""Minima as loops of phintys, which run without Python: Broyden's, Fletcher's, Goldfarb's and Shanno's method, and
-Polak's and Ribière's conjugate gradients, with the search of Moré and Thuente along a line, step by step as SciPy does
-them.
+"""Minima as loops of phintys, which run without Python, with the search of Moré and Thuente along a line.
+
+Broyden's, Fletcher's, Goldfarb's and Shanno's method and Polak's and Ribière's conjugate gradients do SciPy's steps.
+Newton's method solves with the Hessian where this leads down, and goes against the gradient elsewhere. The method with
+few pairs of steps and changes has the number of pairs and the criteria of SciPy's "L-BFGS-B".
 """
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy
+
 from phintys import tensor as T
+from phintys.ops.factorizations.solve import Solve
 from phintys.solvers.root_loops import looped
 from phintys.solvers.vector_loops import options_of
 
@@ -19,8 +24,13 @@ LEAST, MOST = 1e-100, 1e100             # steps along a line
 NARROW = 1e-14                          # a bracket that is shorter than this share of its end is given up
 TRIALS = 99                             # along a line
 DESCENT = 0.01                          # how steep a conjugate gradient must be, as a share of the gradient
+PAIRS = 10                              # of steps and changes of the gradient that are remembered
+EPSILON = 2.0 ** -52
 DEFAULTS = {"BFGS": {"gtol": 1e-5, "maxiter": None, "c1": 1e-4, "c2": 0.9},
-            "CG": {"gtol": 1e-5, "maxiter": None, "c1": 1e-4, "c2": 0.4}}
+            "CG": {"gtol": 1e-5, "maxiter": None, "c1": 1e-4, "c2": 0.4},
+            "L-BFGS": {"gtol": 1e-5, "ftol": 1e7 * EPSILON, "maxiter": 15000},
+            "Newton": {"xtol": 1e-5, "maxiter": None, "c1": 1e-4, "c2": 0.9}}
+FIXED = {"L-BFGS": {"c1": 1e-3, "c2": 0.9}}
 
 
 def minimum_by_loop(method: str, options: Mapping[str, Any], values: Callable[..., Any], start: Variable,
@@ -39,13 +49,33 @@ def minimum_by_loop(method: str, options: Mapping[str, Any], values: Callable[..
     outputs : int
         How many variables ``values`` returns.
     """
-    options = options_of(options, DEFAULTS[method], "gtol") if method in DEFAULTS else None
-    if outputs < 2 or options is None:
+    options = options_of(options, DEFAULTS[method], "xtol" if method == "Newton" else "gtol") if (
+        method in DEFAULTS) else None
+    if options is None or outputs < 2 + (method == "Newton"):
         return None
+    options = {**options, **FIXED.get(method, {})}
     x = T.unbroadcast(start.flatten(), 0)
     most = T.constant(int(options["maxiter"])) if options["maxiter"] is not None else 200 * x.shape[0]
-    c1, c2, gtol = options["c1"], options["c2"], options["gtol"]
-    next_direction = _by_curvature if method == "BFGS" else _conjugate
+    c1, c2 = options["c1"], options["c2"]
+
+    def newton(state, moved, gradient):
+        """The direction to the minimum of the parabola at a point, and that it can be taken."""
+        point = state["x"] + moved
+        bends = values(point.reshape(start.shape, ndim=start.type.ndim))[2].reshape((x.shape[0], x.shape[0]), ndim=2)
+        along = -Solve(on_error="nan")(bends, gradient)
+        return {"along": T.switch(T.lt(T.dot(along, gradient), 0), along, -gradient)}, _truth(True)
+
+    next_direction = {"BFGS": _by_curvature, "CG": _conjugate, "L-BFGS": _by_pairs, "Newton": newton}[method]
+
+    def is_minimum(gradient, f=None, before=None, moved=None):
+        """Whether the criterion of the method holds at a point, after a step if there was one."""
+        found = T.le(T.max(abs(gradient)), options.get("gtol", 0.0))
+        if "ftol" in options and f is not None:
+            size = T.maximum(T.maximum(abs(f), abs(before)), 1.0)
+            found = T.or_(found, T.le(before - f, options["ftol"] * size))
+        if "xtol" in options and f is not None:
+            found = T.or_(found, T.le(T.mean(abs(moved)), options["xtol"]))
+        return found
 
     def at(point):
         value, gradient = values(point.reshape(start.shape, ndim=start.type.ndim))[:2]
@@ -62,11 +92,11 @@ def minimum_by_loop(method: str, options: Mapping[str, Any], values: Callable[..
         after, gives_up = _searched(state, f, slope, bound, c1 * state["slope"])
         gives_up = T.and_(gives_up, T.invert(ends))
 
-        direction, is_usable = next_direction(state, length * state["along"], gradient)
-        begun, no_line = _line(point, f, state["f"], gradient, direction)
+        moved = length * state["along"]
+        direction, is_usable = next_direction(state, moved, gradient)
+        begun, no_line = _line(point, f, state["f"] if method in ("BFGS", "CG") else numpy.inf, gradient, direction)
         steps = steps + T.cast(ends, "int64")
-        steepest = T.max(abs(gradient))
-        at_minimum, too_many = T.le(steepest, gtol), T.ge(steps, most)
+        at_minimum, too_many = is_minimum(gradient, f, state["f"], moved), T.ge(steps, most)
         found = T.and_(T.and_(ends, at_minimum), T.invert(too_many))
         stops = T.and_(ends, T.or_(T.or_(at_minimum, too_many), T.invert(T.isfinite(f))))
         failed = T.or_(gives_up, T.and_(ends, T.or_(T.and_(no_line, T.invert(stops)),
@@ -76,13 +106,19 @@ def minimum_by_loop(method: str, options: Mapping[str, Any], values: Callable[..
                 T.or_(stops, failed))
 
     f, gradient = at(x)
-    beginning = {"along": -gradient, **({"inverse": T.eye(x.shape[0])} if method == "BFGS" else {})}
-    begun, no_line = _line(x, f, f + T.sqrt(T.dot(gradient, gradient)) / 2, gradient, beginning)
-    steepest = T.max(abs(gradient))
-    goes = T.and_(T.gt(steepest, gtol), T.gt(most, 0))
+    beginning, before = {"along": -gradient}, f + T.sqrt(T.dot(gradient, gradient)) / 2
+    if method == "BFGS":
+        beginning["inverse"] = T.eye(x.shape[0])
+    elif method == "L-BFGS":
+        beginning.update({name: T.zeros((PAIRS, x.shape[0])) for name in ("moves", "changes")})
+    elif method == "Newton":
+        beginning, before = newton({"x": x}, T.zeros_like(x), gradient)[0], T.constant(numpy.inf)
+    begun, no_line = _line(x, f, before, gradient, beginning)
+    at_minimum = is_minimum(gradient)
+    goes = T.and_(T.invert(at_minimum), T.gt(most, 0))
     last = looped(method, step, {
         "steps": T.constant(0, dtype="int64"), "failed": T.and_(goes, no_line),
-        "found": T.and_(T.and_(T.le(steepest, gtol), T.gt(most, 0)), T.invert(T.isnan(f))), **begun},
+        "found": T.and_(T.and_(at_minimum, T.gt(most, 0)), T.invert(T.isnan(f))), **begun},
         T.switch(T.and_(goes, T.invert(no_line)), T.constant(1 << 62), T.constant(0)))
     return last["x"].reshape(start.shape, ndim=start.type.ndim), last["found"], last["failed"]
 
@@ -109,6 +145,26 @@ def _by_curvature(state, moved, gradient):
     left = T.eye(moved.shape[0]) - T.outer(moved, change) * weight
     inverse = T.dot(left, T.dot(state["inverse"], left.T)) + weight * T.outer(moved, moved)
     return {"along": -T.dot(inverse, gradient), "inverse": inverse}, _truth(True)
+
+
+def _by_pairs(state, moved, gradient):
+    """The direction by the last steps and changes of the gradient, and that it can be taken."""
+    change = gradient - state["gradient"]
+    is_usable = T.gt(T.dot(change, moved), EPSILON * T.dot(change, change))
+    moves, changes = [T.switch(is_usable, T.concatenate([state[name][1:], row[None]]), state[name])
+                      for name, row in (("moves", moved), ("changes", change))]
+    products = T.sum(moves * changes, axis=1)
+    is_pair = T.gt(products, 0)
+    weights = T.switch(is_pair, 1 / T.switch(is_pair, products, 1.0), 0.0)
+    along, shares = gradient, []
+    for number in reversed(range(PAIRS)):
+        shares.append(weights[number] * T.dot(moves[number], along))
+        along = along - shares[-1] * changes[number]
+    size = T.dot(changes[-1], changes[-1])
+    along = along * T.switch(is_pair[-1], products[-1] / T.switch(T.gt(size, 0), size, 1.0), 1.0)
+    for number in range(PAIRS):
+        along = along + (shares.pop() - weights[number] * T.dot(changes[number], along)) * moves[number]
+    return {"along": -along, "moves": moves, "changes": changes}, _truth(True)
 
 
 def _conjugate(state, moved, gradient):

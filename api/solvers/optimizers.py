@@ -30,6 +30,10 @@ if TYPE_CHECKING:
     from phintys.graph.variable import Variable
 
 
+# Our methods → SciPy's, which go on where ours fail.
+OF_SCIPY = {"L-BFGS": "L-BFGS-B", "Newton": "Newton-CG"}
+
+
 class _Remembered:
     """A function of one point that keeps its last values: SciPy asks for the value and its derivatives one by one.
 
@@ -232,6 +236,7 @@ class Minimum(Optimizer):
             derivatives["hess"] = partial(values.matrix, 2)
         if derivatives:                             # some methods compute in the dtype of the start, or refuse others
             start = start.astype("float64")
+        options = {**options, "method": OF_SCIPY.get(options["method"], options["method"])}
         found = minimize(partial(values.number, 0), start, **derivatives, **options)
         return found.x, found.success
 

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
     from phintys.graph.variable import Variable
 
-WITH_GRADIENT = ("CG", "BFGS", "L-BFGS-B", "TNC", "SLSQP")
-WITH_HESSIAN = ("Newton-CG", "dogleg", "trust-ncg", "trust-krylov", "trust-exact", "trust-constr")
+WITH_GRADIENT = ("L-BFGS", "CG", "BFGS", "L-BFGS-B", "TNC", "SLSQP")
+WITH_HESSIAN = ("Newton", "Newton-CG", "dogleg", "trust-ncg", "trust-krylov", "trust-exact", "trust-constr")
 
 
 class Solution(NamedTuple):
@@ -179,8 +179,11 @@ def minimize(fun: Callable[..., Any], x0: Any, args: Sequence[Any] = (), method:
     x0 : tensor-like
     args : sequence of tensor-like
     method : str
-        One of ``scipy.optimize.minimize``. "BFGS" and "CG" run as loops of the compiled function, which call SciPy only
-        where their search along a line fails; the others call SciPy. Each is given the derivatives that it uses.
+        One of ``scipy.optimize.minimize``, or "L-BFGS" or "Newton". "BFGS" and "CG" run as loops of the compiled
+        function, which call SciPy only where their search along a line fails; the others call SciPy. Each is given the
+        derivatives that it uses. "L-BFGS" (with ``gtol``, ``ftol`` and ``maxiter`` of "L-BFGS-B") and "Newton" (with
+        the options of "Newton-CG") are loops, too; they are followed by SciPy's methods where their search fails.
+        "Newton" solves with the Hessian where this leads down, and goes against the gradient elsewhere.
     tol, options
         As for SciPy's function.
 

@@ -33,12 +33,18 @@ PROBLEMS = {
     "iteration": (lambda a: solvers.fixed_point(lambda x: (x + a / x) / 2, 1.0, method="iteration"), numpy.sqrt),
     "minimum": (lambda a: solvers.minimize(lambda x: ((x ** 2 - a) ** 2).sum(), [1.0, 2.0], tol=1e-10),
                 lambda a: numpy.sqrt(a) * numpy.ones(2)),
+    "minimum by pairs": (lambda a: solvers.minimize(lambda x: ((x ** 2 - a) ** 2).sum(), [1.0, 2.0], method="L-BFGS",
+                                                    options={"gtol": 1e-7, "ftol": 0.0}),
+                         lambda a: numpy.sqrt(a) * numpy.ones(2)),
+    "minimum by Newton": (lambda a: solvers.minimize(lambda x: ((x ** 2 - a) ** 2).sum(), [1.0, 2.0], method="Newton",
+                                                     tol=1e-7), lambda a: numpy.sqrt(a) * numpy.ones(2)),
     "minimum by SciPy": (lambda a: solvers.minimize(lambda x: ((x ** 2 - a) ** 2).sum(), [1.0, 2.0], method="Newton-CG",
                                                     tol=1e-12), lambda a: numpy.sqrt(a) * numpy.ones(2)),
     "another root": (lambda a: solvers.root(lambda x: x ** 3 - a, [1.0], method="lm", tol=1e-12),
                      lambda a: numpy.cbrt([a])),
 }
-BY_SCIPY = ("minimum by SciPy", "another root", "minimum")         # the last only where its own search fails
+# The last three only where their own searches fail.
+BY_SCIPY = ("minimum by SciPy", "another root", "minimum", "minimum by pairs", "minimum by Newton")
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
@@ -109,3 +115,29 @@ def test_inside_a_loop():
 def test_mistakes(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+VALLEYS = {
+    "bowl": lambda v: ((v - T.arange(3)) ** 2 * T.arange(1, 4)).sum(),
+    "valley": lambda v: (100 * (v[1:] - v[:-1] ** 2) ** 2 + (1 - v[:-1]) ** 2).sum(),
+    "hill": lambda v: T.exp(v).sum() + (v ** 2).sum() - 3 * v[0],
+    "flat": lambda v: (v ** 4).sum(),
+    "border": lambda v: (v - T.log(v)).sum(),
+}
+
+
+@pytest.mark.parametrize("method, other", [("L-BFGS", "L-BFGS-B"), ("Newton", "Newton-CG")])
+def test_minima_of_loops_with_steps_of_their_own(method, other):
+    """As low as SciPy's; where a search goes beyond a border, SciPy goes on."""
+    draw, x = numpy.random.default_rng(2), T.dvector("x")
+    for name, objective in VALLEYS.items():
+        f = phintys.function([x], [*solvers.minimize(objective, x, method=method),
+                                   *solvers.minimize(objective, x, method=other)])
+        g = phintys.function([x], objective(x))
+        for scale in (1, 3, 10):
+            start = abs(scale * draw.normal(size=3)) + 0.1
+            found, success, wanted, as_scipy = f(start)
+            assert success == as_scipy, (name, start)
+            assert not success or g(found) <= g(wanted) + 1e-7, (name, start)
+    stopped = phintys.function([x], solvers.minimize(VALLEYS["valley"], x, method=method, options={"maxiter": 2}))
+    assert not stopped([-1.0, 2.0, 3.0])[1]
