@@ -344,7 +344,7 @@ def _with_sums(updates, gradients, exchange):
     for gradient in gradients:
         before = [start(gradient, *before)]
     wait = WaitForSums(tuple([gradient.type for gradient in gradients]))
-    sums = wait(*before, Constant(generic, exchange), return_list=True)
+    sums = wait(*before, Constant(generic, exchange, "exchange"), return_list=True)
     return OrderedUpdates(zip(updates, clone_replace(list(updates.values()), dict(zip(gradients, sums)))))
 
 
