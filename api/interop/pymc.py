@@ -5,12 +5,14 @@ value; inside one call of ``sample`` PyMC takes that of phintys for the default.
 samples by nutpie only in modes whose linker it knows, it lets nutpie compile by Numba whatever the mode is, a frozen
 model keeps functions by the mode that was asked for, so that those of the default mode would survive a change of it,
 and what draws starts is compiled in the mode FAST_COMPILE. Besides, the graph of a log-density with its gradient is
-written sooner. ``SAMPLING``, ``COMPILING`` and ``STARTS`` list what is exchanged for each of them.
+written sooner, and a gradient by all variables says whether there is one by each. ``SAMPLING``, ``COMPILING`` and
+``STARTS`` list what is exchanged for each of them.
 """
 from __future__ import annotations
 
 import inspect
 import re
+import weakref
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from functools import wraps
@@ -23,6 +25,9 @@ from pymc import pytensorf
 from pymc.model import core
 from pymc.sampling import mcmc
 from pytensor.compile.mode import get_mode
+from pytensor.compile.sharedvalue import SharedVariable
+from pytensor.graph.basic import Constant
+from pytensor.graph.traversal import graph_inputs
 from pytensor.tensor.rewriting import elemwise
 
 from phintys.interop.pymc_draws import DRAWING
@@ -33,6 +38,8 @@ from phintys.interop.swaps import Swaps, marked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from pytensor.graph.basic import Variable
 
 __all__ = ["install", "installed", "sample", "uninstall"]
 
@@ -142,6 +149,38 @@ def value_and_gradient(make: Callable[..., Any]) -> Callable[..., Any]:
     return make_quickly
 
 
+class GradientsTogether:
+    """PyTensor's module of gradients for the choice of steps, where PyMC asks for the gradient by each variable.
+
+    It only asks whether there is one. So the gradient by all variables is taken, once; if there is none, each is asked
+    for as before, and so are its errors.
+    """
+
+    def __init__(self, module: Any) -> None:
+        self._module, self._cost, self._known = module, lambda: None, frozenset()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._module, name)
+
+    def grad(self, cost: Variable, wrt: Variable) -> Any:
+        """The gradient by a variable; None if there is one by all that the cost depends on."""
+        if self._cost() is not cost:
+            self._cost, self._known = weakref.ref(cost), self._with_gradients(cost)
+        return None if wrt in self._known else self._module.grad(cost, wrt)
+
+    def _with_gradients(self, cost):
+        """The variables of floats that a cost depends on, if it has a gradient by all of them."""
+        floats = frozenset([variable for variable in graph_inputs([cost])
+                            if not isinstance(variable, (Constant, SharedVariable))
+                            and getattr(variable.type, "dtype", "").startswith("float")])
+        try:
+            with nodes_made_quickly():
+                self._module.grad(cost, list(floats))
+        except Exception:
+            return frozenset()
+        return floats
+
+
 @marked
 def target_language(language_of: Any) -> Any:
     """PyTensor 2.38's rewrites for C ask for the language of the default mode, and know no other linkers."""
@@ -154,7 +193,8 @@ def target_language(language_of: Any) -> Any:
 
 FROZEN = getattr(core, "FrozenModel", None)
 SAMPLING = Swaps([(mcmc, "NumbaLinker", known_linkers), (mcmc, "_sample_external_nuts", external_sampler),
-                  (pytensorf, "get_mode", mode_here), (core.ValueGradFunction, "__init__", value_and_gradient),
+                  (mcmc, "tg", GradientsTogether), (pytensorf, "get_mode", mode_here),
+                  (core.ValueGradFunction, "__init__", value_and_gradient),
                   *[(FROZEN, name, in_default_mode) for name in ("compile_fn", "_logp_dlogp_function")]])
 COMPILING = Swaps([(pytensor.config, "mode", lambda mode: get_mode(MODE)),
                    (elemwise, "get_target_language", target_language)])

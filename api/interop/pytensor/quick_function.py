@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytensor import config
 from pytensor.compile.mode import Mode
+from pytensor.graph.utils import Scratchpad
 from pytensor.tensor.type import TensorType
 
 from phintys.graph.garbage import garbage_kept
@@ -32,7 +33,9 @@ Function, FunctionMaker = imported("Function"), imported("FunctionMaker")
 # Attributes that say that a call does more than compute and update, and where its updates are.
 BESIDES = of_version({(2, 38): ("return_none", "has_defaults"), (3, 0): ("return_none",)})
 UPDATES = of_version({(2, 38): "update_input_storage", (3, 0): "_update_input_storage"})
-TRACES = Swaps([(config, "traceback__limit", lambda limit: 0)])
+# `Scratchpad.__getattribute__` only calls that of its base class, in Python, hundreds of thousands of times a model.
+TRACES = Swaps([(config, "traceback__limit", lambda limit: 0),
+                (Scratchpad, "__getattribute__", lambda own: object.__getattribute__)])
 
 
 @contextmanager

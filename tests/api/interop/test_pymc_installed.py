@@ -23,6 +23,8 @@ with warnings.catch_warnings():
     from pymc.initial_point import make_initial_point_fn
     from pymc.model import core
     from pymc.sampling import mcmc
+    from pytensor.graph.basic import Apply
+    from pytensor.graph.op import Op
     from pytensor.ifelse import ifelse
     from pytensor.link.basic import JITLinker
     from pytensor.link.vm import VMLinker
@@ -215,6 +217,34 @@ def test_gradients_are_written_without_lines_and_collections(model, monkeypatch,
     assert seen == [(0, False) if quick else usual]
     assert (pytensor.config.traceback__limit, gc.isenabled()) == usual
     assert not quick or f"# line {line}" in found._pytensor_function.vm.jit_fn.explain()
+
+
+class WithoutGradient(Op):
+    """PyTensor's op of a user who gave it no gradient."""
+
+    def make_node(self, x):
+        return Apply(self, [x], [x.type()])
+
+    def perform(self, node, inputs, output_storage):
+        output_storage[0][0] = np.tanh(inputs[0])
+
+
+@pytest.mark.parametrize("smooth", [True, False])
+def test_whether_there_are_gradients_is_asked_for_once(monkeypatch, smooth):
+    with pm.Model() as several:
+        first, second, third = pm.Normal("first"), pm.HalfNormal("second"), pm.Poisson("third", 2.0)
+        total = first if smooth else WithoutGradient()(first)
+        pm.Normal("y", total + third, second, observed=[1.0, 2.0])
+    wanted = mcmc.assign_step_methods(several)[1]
+    asked, grad = [], mcmc.tg.grad
+    monkeypatch.setattr(mcmc.tg, "grad", lambda cost, wrt, **options: asked.append(wrt) or grad(cost, wrt, **options))
+    with installed():
+        found = mcmc.assign_step_methods(several)[1]
+        named = [[value.name for value in values] for values in found.values()]
+    values = {name: several.rvs_to_values[variable] for name, variable in (("first", first), ("second", second))}
+    assert {*asked[0]} == {*values.values()} and asked[1:] == ([] if smooth else list(values.values()))
+    assert named == [[value.name for value in values] for values in wanted.values()] and found.keys() == wanted.keys()
+    assert (pm.Slice in found) is not smooth
 
 
 def test_functions_stay_functions_of_phintys(model):
