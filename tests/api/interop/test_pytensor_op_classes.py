@@ -45,6 +45,8 @@ NEVER_RUN = {
     "removed by PyMC before anything is compiled": """DiracDelta MinibatchRandomVariable MixtureRV ModelAnchor
         ModelDeterministic ModelFreeRV ModelNamed ModelObservedRV ModelPotential ModelValuedVar ModelVar
         PromisedValuedRV TransformedValue TransformedValueRV ValuedRV""",
+    "removed by pymc-extras, from 0.15": """AbstractDeferredMarginalSubgraph DeferredLaplaceMarginalSubgraph
+        DeferredMarginalSubgraph LaplaceMarginalSubgraph MarginalSubgraph MarginalSubgraphBase""",
     "an end of a graph": "Output JAXShapeTuple",
     "with named dimensions: PyTensor makes ordinary ones of them first": """Broadcast Concat Dot ExpandDims Index
         IndexUpdate Squeeze Transpose UnStack XBlockwise XCumReduce XElemwise XRV XReduce""",
