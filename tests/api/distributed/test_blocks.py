@@ -1,4 +1,7 @@
 """Functions on the blocks of Dask's arrays, by Dask's own schedulers in this process."""
+import subprocess
+import sys
+
 import numpy
 import pytest
 
@@ -87,6 +90,29 @@ def test_blocks_as_dask_makes_them(source):
     expected = numpy.exp(array.compute(scheduler="synchronous"))
     result = map_blocks(function([phintys.In(m, mutable=True)], phintys.Out(T.exp(m), borrow=True)), array)
     assert all(numpy.allclose(result.compute(scheduler=each), expected) for each in SCHEDULERS * 2)
+
+
+LARGE = """
+import resource
+import sys
+
+import dask.array as da
+import phintys
+import phintys.tensor as T
+from phintys.distributed import map_blocks, reduce_blocks
+
+m = T.dmatrix("m")
+x = da.ones((1 << 18, 500), chunks=(1 << 12, 500))
+total = reduce_blocks(phintys.function([m], m.sum()), map_blocks(phintys.function([m], m * 2), x))
+assert total.compute(scheduler="threads", num_workers=2) == 2 * x.size
+print(x.nbytes, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024))
+"""
+
+
+def test_an_array_that_is_larger_than_the_memory_that_is_used():
+    printed = subprocess.run([sys.executable, "-c", LARGE], capture_output=True, text=True, check=True).stdout
+    size, most = map(int, printed.split())
+    assert size > 1 << 29 and most < size / 2
 
 
 def test_arrays_without_dimensions():
