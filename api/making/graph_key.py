@@ -260,16 +260,17 @@ def _objection(maker):
 
 @cache
 def installed() -> bytes:
-    """What is installed, as text: it does not change while a process runs.
+    """A digest of what is installed, which does not change while a process runs.
 
     Files of phintys are known by time and size: a digest of their content would take ten times as long.
     """
     scipy = find_spec("scipy")                      # not imported
     where = [] if scipy is None or scipy.origin is None else [_stamp(scipy.origin)]
     features = getattr(numpy._core._multiarray_umath, "__cpu_features__", {})
-    return repr([hooks.version, BYTECODE, sys.version, sys.implementation.cache_tag, platform.machine(),
-                 numpy.__version__, where, sets_of_processor(),
-                 sorted([name for name, present in features.items() if present]), _files_of_phintys()]).encode()
+    return digest(repr([
+        hooks.version, BYTECODE, sys.version, sys.implementation.cache_tag, platform.machine(), numpy.__version__, where,
+        sets_of_processor(), sorted([name for name, present in features.items() if present]),
+        _files_of_phintys()]).encode())
 
 
 def _stamp(path):
