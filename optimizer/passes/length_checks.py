@@ -164,7 +164,7 @@ class Remaining:
         self.regions = known_regions(fgraph)
         self.lengths = _lengths_in(fgraph)
         self.of_inputs = {}            # token -> a length of an input that has it
-        self.present = {}              # 0-d variable or `Part` -> the length that it is, as the program can tell it
+        self.present = {}              # 0-d variable -> the length that it holds, as the program can tell it
         self.tokens = {}               # 0-d variable -> a token of its value
         self.inferred, self.looks, self.is_thorough = set(), 0, False   # the tokens that were united by expressions
         self.parts_of = {**noted.parts_of, **self.lengths.parts_of}
@@ -306,9 +306,7 @@ class Remaining:
         if type(source) is int:
             return source
         if type(source) is Part:
-            if source not in self.present:
-                self.present[source] = self._present_part(source, depth)
-            return self.present[source]
+            return self._present_part(source, depth)        # anew: which lengths are equal is known better each time
         if type(source) is not tuple:
             return self._present_number(source, depth)
         variable, axis = self.noted.now(source[0]), source[1]
