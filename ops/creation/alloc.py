@@ -72,7 +72,7 @@ class Alloc(Op):
             raise TypeError("The Alloc value to use has more dimensions than the specified dimensions: "
                             f"{value.type.ndim}, not at most {len(lengths)}")
         output = TensorType(value.type.dtype, [length == 1 for length in known], shape=known)
-        return Apply(self, [value, *lengths], [output()])
+        return Apply(self, [value, *lengths], [output.make_variable()])
 
     def make_kernel(self, node):
         return AllocKernel(len(node.inputs) - 1, self.repeats)
@@ -112,7 +112,8 @@ class SumStretched(Op):
         x, length = as_tensor_variable(x), as_tensor_variable(length, ndim=0)
         lengths = [None if axis == self.axis else known for axis, known in enumerate(x.type.shape)]
         flags = [flag and axis != self.axis for axis, flag in enumerate(x.type.broadcastable)]
-        return Apply(self, [x, as_dtype(length, "int64")], [TensorType(x.type.dtype, flags, shape=lengths)()])
+        kind = TensorType(x.type.dtype, flags, shape=lengths)
+        return Apply(self, [x, as_dtype(length, "int64")], [kind.make_variable()])
 
     def make_kernel(self, node):
         x = node.inputs[0].type

@@ -102,7 +102,8 @@ class ARange(Op):
         for value in inputs:
             if value.type.ndim:
                 raise TypeError(f"ARange takes scalars, got {value} of type {value.type}")
-        return Apply(self, inputs, [TensorType(self.dtype, (False,), shape=(self._static_length(inputs),))()])
+        kind = TensorType(self.dtype, (False,), shape=(self._static_length(inputs),))
+        return Apply(self, inputs, [kind.make_variable()])
 
     def _static_length(self, inputs):
         known = [known_integer(value) for value in inputs]
@@ -182,7 +183,7 @@ class Eye(Op):
 
     def make_node(self, n, m, k):
         lengths, _ = lengths_of((n, m, k))
-        return Apply(self, lengths, [TensorType(self.dtype, (False, False))()])
+        return Apply(self, lengths, [TensorType(self.dtype, (False, False)).make_variable()])
 
     def make_kernel(self, node):
         return EyeKernel(numpy.ones((), self.dtype))
@@ -236,7 +237,7 @@ class Bartlett(Op):
             raise TypeError(f"Bartlett only works on scalar input, got {M} of type {M.type}")
         if M.type.dtype not in integer_dtypes:
             raise TypeError(f"Bartlett only works on integer input, got {M} of type {M.type}")
-        return Apply(self, [M], [TensorType("float64", (False,))()])
+        return Apply(self, [M], [TensorType("float64", (False,)).make_variable()])
 
     def make_kernel(self, node):
         return BartlettKernel()

@@ -16,7 +16,7 @@ from phintys.graph.variable import Variable
 from phintys.ops.elementwise.scalar import cast_op
 from phintys.ops.shape.shape import Shape, Shape_i, patternbroadcast, shape_i
 from phintys.ops.types.dtypes import discrete_dtypes
-from phintys.ops.types.tensor_type import TensorType
+from phintys.ops.types.tensor_type import TensorType, known_type
 
 
 class InnerGraphOp(Op):
@@ -168,7 +168,7 @@ def gradient_type(kind):
 
 def stacked_type(kind):
     """The type of a tensor whose rows are of a type."""
-    return TensorType(kind.dtype, (False, *kind.broadcastable), shape=(None, *kind.shape))
+    return known_type(kind.dtype, (False, *kind.broadcastable), (None, *kind.shape))
 
 
 def as_gradient(gradient, kind):

@@ -80,7 +80,8 @@ class AdvancedSubtensor1(Op):
         x = as_tensor_variable(x)
         ilist = _vector_of_positions(x, ilist)
         pattern = ilist.type.broadcastable + x.type.broadcastable[1:]
-        return Apply(self, [x, ilist], [TensorType(x.type.dtype, pattern, shape=ilist.type.shape + x.type.shape[1:])()])
+        kind = TensorType(x.type.dtype, pattern, shape=ilist.type.shape + x.type.shape[1:])
+        return Apply(self, [x, ilist], [kind.make_variable()])
 
     def make_kernel(self, node):
         return RowsKernel(node.inputs[1].type.dtype, **_constants(node.inputs[1]))
@@ -136,7 +137,7 @@ class AdvancedIncSubtensor1(Assignment, Op):
         if y.type.ndim > x.type.ndim:
             raise TypeError(f"cannot {'set' if self.set_instead_of_inc else 'increment'} x subtensor with "
                             f"ndim={x.type.ndim} by y with ndim={y.type.ndim}")
-        return Apply(self, [x, fitting_value(x, y, self.set_instead_of_inc), ilist], [x.type()])
+        return Apply(self, [x, fitting_value(x, y, self.set_instead_of_inc), ilist], [x.type.make_variable()])
 
     def make_kernel(self, node):
         x, _, ilist = node.inputs
@@ -229,7 +230,7 @@ class AdvancedSubtensor(AdvancedIndexing):
             return type(self)(idx_list).make_node(x, *inputs)
         inputs = [as_tensor_variable(value) for value in index]
         self.check_inputs(x, inputs)
-        return Apply(self, [x, *inputs], [self.region_type(x, inputs)()])
+        return Apply(self, [x, *inputs], [self.region_type(x, inputs).make_variable()])
 
     def make_kernel(self, node):
         return AdvancedSubtensorKernel(self.plan(1), self.lead, len(node.inputs))
@@ -316,7 +317,7 @@ class AdvancedIncSubtensor(Assignment, AdvancedIndexing):
         if y.type.ndim > region.ndim:
             raise TypeError(f"Trying to increment a {region.ndim}-dimensional subtensor with a "
                             f"{y.type.ndim}-dimensional value.")
-        return Apply(self, [x, fitting_value(x, y, self.set_instead_of_inc), *inputs], [x.type()])
+        return Apply(self, [x, fitting_value(x, y, self.set_instead_of_inc), *inputs], [x.type.make_variable()])
 
     def make_kernel(self, node):
         return AdvancedIncSubtensorKernel(self.plan(2), self.lead, len(node.inputs),

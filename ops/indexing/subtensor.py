@@ -23,7 +23,7 @@ from phintys.ops.shape.shape import Shape, shape_i
 from phintys.ops.types.constant import as_tensor_variable, constant
 from phintys.ops.types.dtypes import complex_dtypes, discrete_dtypes, integer_dtypes
 from phintys.ops.types.known_length import passes_on
-from phintys.ops.types.tensor_type import TensorType
+from phintys.ops.types.tensor_type import TensorType, known_type
 
 WHOLE = slice(None)
 
@@ -249,7 +249,7 @@ class Indexing(Op):
                 length = None
             flags.append(x.broadcastable[axis] and length == 1)
             lengths.append(length)
-        return TensorType(x.dtype, flags, shape=lengths)
+        return known_type(x.dtype, flags, lengths)
 
 
 class Subtensor(Indexing):
@@ -283,7 +283,7 @@ class Subtensor(Indexing):
         x = as_tensor_variable(x)
         integers = [as_tensor_variable(value) for value in integers]
         self._check_inputs(x, integers)
-        return Apply(self, [x, *integers], [self._region_type(x.type)()])
+        return Apply(self, [x, *integers], [self._region_type(x.type).make_variable()])
 
     def make_kernel(self, node):
         return SubtensorKernel(self._plan(1), len(node.inputs) - 1)
@@ -374,7 +374,7 @@ class IncSubtensor(Assignment, Indexing):
         if y.type.ndim > region.ndim:
             raise ValueError(f"Trying to increment a {region.ndim}-dimensional subtensor with a "
                              f"{y.type.ndim}-dimensional value.")
-        return Apply(self, [x, fitting_value(x, y, self.set_instead_of_inc), *integers], [x.type()])
+        return Apply(self, [x, fitting_value(x, y, self.set_instead_of_inc), *integers], [x.type.make_variable()])
 
     def make_kernel(self, node):
         return IncSubtensorKernel(self._plan(2), len(node.inputs) - 2, node.inputs[0].type.dtype,

@@ -49,7 +49,7 @@ class RowOp(FloatOp):
 
     def make_node(self, x):
         x = float_rows(x)
-        return Apply(self, [x], [x.type()])
+        return Apply(self, [x], [x.type.make_variable()])
 
     def kernel_for(self, node, dtype):
         return SoftmaxKernel(dtype, self.logarithm)
@@ -117,7 +117,7 @@ class SoftmaxWithBias(FloatOp):
             raise ValueError(f"x must be 2-d tensor of floats. Got {x.type}")
         if b.type.ndim != 1 or b.type.dtype not in float_dtypes:
             raise ValueError(f"b must be 1-d tensor of floats. Got {b.type}")
-        return Apply(self, [x, as_dtype(b, x.type.dtype)], [x.type()])
+        return Apply(self, [x, as_dtype(b, x.type.dtype)], [x.type.make_variable()])
 
     def kernel_for(self, node, dtype):
         return SoftmaxKernel(dtype, False, True)
@@ -155,7 +155,7 @@ class SoftmaxGrad(FloatOp):
 
     def make_node(self, dy, sm):
         dy, sm = float_rows(dy, "dy"), float_rows(sm, "sm")
-        return Apply(self, [as_dtype(dy, sm.type.dtype), sm], [sm.type()])
+        return Apply(self, [as_dtype(dy, sm.type.dtype), sm], [sm.type.make_variable()])
 
     def kernel_for(self, node, dtype):
         return SoftmaxGradKernel(dtype, node.inputs[0].type.broadcastable)

@@ -55,7 +55,8 @@ class BatchedDot(Op):
         if x.shape[0] is None and not y.broadcastable[0]:
             wide = y
         flags = wide.broadcastable[:1] + x.broadcastable[1:-1] + y.broadcastable[2:]
-        return Apply(self, inputs, [TensorType(dtype, flags, shape=wide.shape[:1] + x.shape[1:-1] + y.shape[2:])()])
+        kind = TensorType(dtype, flags, shape=wide.shape[:1] + x.shape[1:-1] + y.shape[2:])
+        return Apply(self, inputs, [kind.make_variable()])
 
     def make_kernel(self, node):
         x, y = [value.type for value in node.inputs]

@@ -102,7 +102,7 @@ class Dot22(BlasOp):
 
     def make_node(self, x, y):
         x, y = self.operands((x, y))
-        return Apply(self, [x, y], [product_type(x.type, y.type)()])
+        return Apply(self, [x, y], [product_type(x.type, y.type).make_variable()])
 
     def L_op(self, inputs, outputs, output_grads):
         return product_gradients(*inputs, output_grads[0])
@@ -133,7 +133,7 @@ class Dot22Scalar(BlasOp):
 
     def make_node(self, x, y, a):
         x, y, a = self.operands((x, y, a))
-        return Apply(self, [x, y, a], [product_type(x.type, y.type)()])
+        return Apply(self, [x, y, a], [product_type(x.type, y.type).make_variable()])
 
     def L_op(self, inputs, outputs, output_grads):
         x, y, a = inputs
@@ -172,7 +172,7 @@ class Accumulation(InPlaceOp, BlasOp):
         output = TensorType(product.dtype, [there and here for there, here in flags], shape=product.shape)
         if self.inplace and output.broadcastable != z.type.broadcastable:
             raise TypeError(f"{self} cannot overwrite its first input of type {z.type}: the result is larger", output)
-        return Apply(self, [z, alpha, x, y, beta], [output()])
+        return Apply(self, [z, alpha, x, y, beta], [output.make_variable()])
 
     def L_op(self, inputs, outputs, output_grads):
         z, alpha, x, y, beta = inputs
@@ -258,7 +258,7 @@ class Ger(BlasOp):
 
     def make_node(self, A, alpha, x, y):
         A, alpha, x, y = self.operands((A, alpha, x, y))
-        return Apply(self, [A, alpha, x, y], [A.type()])
+        return Apply(self, [A, alpha, x, y], [A.type.make_variable()])
 
     def L_op(self, inputs, outputs, output_grads):
         A, alpha, x, y = inputs

@@ -53,7 +53,7 @@ class Dot(Op):
                                 "Consider calling tensor.dot instead.")
         dtype = upcast(x.type.dtype, y.type.dtype)
         x, y = [as_dtype(value, dtype) for value in (x, y)]
-        return Apply(self, [x, y], [product_type(x.type, y.type)()])
+        return Apply(self, [x, y], [product_type(x.type, y.type).make_variable()])
 
     def make_kernel(self, node):
         x, y = node.inputs

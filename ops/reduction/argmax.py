@@ -43,7 +43,7 @@ class Argmax(Op):
         kept = [axis for axis in range(x.type.ndim) if axis not in axes]
         output = TensorType("int64", [x.type.broadcastable[axis] for axis in kept],
                             shape=[x.type.shape[axis] for axis in kept])
-        return Apply(op, [x], [output()])
+        return Apply(op, [x], [output.make_variable()])
 
     def make_kernel(self, node):
         x = node.inputs[0]

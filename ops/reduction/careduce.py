@@ -27,7 +27,7 @@ from phintys.ops.types.dtypes import (
     reduced_dtype,
     upcast,
 )
-from phintys.ops.types.tensor_type import TensorType
+from phintys.ops.types.tensor_type import known_type
 
 # Name of the scalar op → the ufunc whose loop reduces.
 FOLDING_UFUNCS = {"add": numpy.add, "mul": numpy.multiply, "maximum": numpy.maximum, "minimum": numpy.minimum,
@@ -152,14 +152,14 @@ class CAReduce(Op):
         x = as_tensor_variable(x)
         axes = positive_axes(x, self.axis)
         op = self.specialized(None if self.axis is None else axes, x.type.dtype)
-        return Apply(op, [x], [op.output_type(x.type.dtype, x.type.broadcastable, x.type.shape)()])
+        return Apply(op, [x], [op.output_type(x.type.dtype, x.type.broadcastable, x.type.shape).make_variable()])
 
     def output_type(self, input_dtype, broadcastable, shape):
         """The type of the result for an input with that dtype, pattern and static shape."""
         axes = range(len(shape)) if self.axis is None else self.axis
         kept = [axis for axis in range(len(shape)) if axis not in axes]
-        return TensorType(self.output_dtype(input_dtype), [broadcastable[axis] for axis in kept],
-                          shape=[shape[axis] for axis in kept])
+        return known_type(self.output_dtype(input_dtype), [broadcastable[axis] for axis in kept],
+                          [shape[axis] for axis in kept])
 
     def make_kernel(self, node):
         x = node.inputs[0].type

@@ -44,7 +44,7 @@ class FusedReduction(Op):
         axis = None if self.reduction.axis is None else positive_axes(inputs[0], self.reduction.axis)
         reduction = self.reduction.specialized(axis, dtype)
         op = self if reduction is self.reduction else FusedReduction(reduction, self.scalar_op)
-        return Apply(op, inputs, [reduction.output_type(dtype, flags, lengths)()])
+        return Apply(op, inputs, [reduction.output_type(dtype, flags, lengths).make_variable()])
 
     def make_kernel(self, node):
         dtypes = [value.type.dtype for value in node.inputs]

@@ -95,7 +95,7 @@ class DimShuffle(Op):
         if output_type is None or x.type.broadcastable != self.input_broadcastable:
             self._check_pattern(x.type.broadcastable)
             output_type = _output_types[key] = self._output_type(x.type)
-        return Apply(self, [x], [output_type()])
+        return Apply(self, [x], [output_type.make_variable()])
 
     def _check_pattern(self, pattern):
         expected = self.input_broadcastable

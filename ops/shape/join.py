@@ -55,7 +55,7 @@ class MakeVector(Op):
                 raise TypeError(f"MakeVector.make_node expected inputs upcastable to {self.dtype}. got "
                                 f"{value.type.dtype}")
         inputs = [value if value.type.dtype == self.dtype else value.astype(self.dtype) for value in inputs]
-        return Apply(self, inputs, [TensorType(self.dtype, (False,), shape=(len(inputs),))()])
+        return Apply(self, inputs, [TensorType(self.dtype, (False,), shape=(len(inputs),)).make_variable()])
 
     def make_kernel(self, node):
         return MakeVectorKernel(len(node.inputs))
@@ -122,7 +122,7 @@ class Join(Op):
         dtype = upcast(*[type_.dtype for type_ in types])
         known = known_integer(axis)
         known = None if known is None else one_axis("Join", tensors[0], known)
-        return Apply(self, [axis, *tensors], [_joined_type(dtype, known, types)()])
+        return Apply(self, [axis, *tensors], [_joined_type(dtype, known, types).make_variable()])
 
     def make_kernel(self, node):
         dtypes = [tensor.type.dtype for tensor in node.inputs[1:]]

@@ -96,7 +96,7 @@ class Reshape(Op):
         lengths = _static_lengths(x.type.shape, [None] * self.ndim if known is None else known)
         pattern = [length == 1 for length in known or [None] * self.ndim]
         lengths = [1 if flag else length for flag, length in zip(pattern, lengths)]
-        return Apply(self, [x, vector], [TensorType(x.type.dtype, pattern, shape=lengths)()])
+        return Apply(self, [x, vector], [TensorType(x.type.dtype, pattern, shape=lengths).make_variable()])
 
     def make_kernel(self, node):
         return ReshapeKernel()

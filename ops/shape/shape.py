@@ -59,7 +59,7 @@ class Shape(Op):
         rank = x.type.ndim
         if rank not in _shape_types:
             _shape_types[rank] = TensorType("int64", (False,), shape=(rank,))
-        return Apply(self, [x], [_shape_types[rank]()])
+        return Apply(self, [x], [_shape_types[rank].make_variable()])
 
     def make_kernel(self, node):
         return ShapeKernel() if node.inputs[0].type.layout is not None else None
@@ -99,7 +99,7 @@ class Shape_i(Op):
         if not 0 <= self.i < x.type.ndim:
             raise TypeError(f"x has too few dimensions for Shape_i: {x} has {x.type.ndim}, but dimension {self.i} is "
                             "asked for")
-        return Apply(self, [x], [_length_type()])
+        return Apply(self, [x], [_length_type.make_variable()])
 
     def make_kernel(self, node):
         return ShapeIKernel(self.i) if node.inputs[0].type.layout is not None else None
@@ -189,7 +189,7 @@ class Rebroadcast(Op):
             if flag and lengths[axis] not in (1, None):
                 raise ValueError(f"Dimension {axis} of {x} has length {lengths[axis]}; it cannot be declared "
                                  "broadcastable")
-        return Apply(self, [x], [TensorType(x.type.dtype, pattern, shape=lengths)()])
+        return Apply(self, [x], [TensorType(x.type.dtype, pattern, shape=lengths).make_variable()])
 
     def make_kernel(self, node):
         return RebroadcastKernel([axis for axis, flag in self.changes if flag])
@@ -278,12 +278,12 @@ class SpecifyShape(Op):
         if shape.type.ndim != 1 or shape.type.dtype not in integer_dtypes:
             raise TypeError(f"SpecifyShape needs a vector of integers as shape, not {shape.type}")
         if not isinstance(shape, Constant):
-            return Apply(self, [x, shape], [x.type()])
+            return Apply(self, [x, shape], [x.type.make_variable()])
         if shape.data.size != x.type.ndim:
             raise ValueError(f"SpecifyShape: {x} has {x.type.ndim} dimensions, the shape {shape.data} has "
                              f"{shape.data.size}")
         lengths = [int(length) for length in shape.data]
-        return Apply(self, [x, shape], [TensorType(x.type.dtype, x.type.broadcastable, shape=lengths)()])
+        return Apply(self, [x, shape], [TensorType(x.type.dtype, x.type.broadcastable, shape=lengths).make_variable()])
 
     def make_kernel(self, node):
         return SpecifyShapeKernel()

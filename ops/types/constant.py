@@ -12,7 +12,7 @@ from phintys.graph.config import config
 from phintys.graph.public_names import at_home
 from phintys.graph.variable import Constant, Variable
 from phintys.ops.types.dtypes import FLOAT_DTYPES, INT_DTYPES, NUMPY_DTYPES, canonical_dtype
-from phintys.ops.types.tensor_type import DTYPE_NAMES, TensorType
+from phintys.ops.types.tensor_type import DTYPE_NAMES, TensorType, known_type
 
 SHARED_RANGE = 10            # constants up to this magnitude are shared
 MOST_SHARED = 10000
@@ -212,7 +212,7 @@ def _make_constant(array, name, ndim):
                              f"it has shape {array.shape}")
         array = array.reshape((1,) * (ndim - array.ndim) + array.shape)
     array.flags.writeable = False
-    type_ = TensorType(DTYPE_NAMES[array.dtype.num], [length == 1 for length in array.shape], shape=array.shape)
+    type_ = known_type(DTYPE_NAMES[array.dtype.num], [length == 1 for length in array.shape], array.shape)
     return type_.Constant(type_, array, name=name)
 
 

@@ -44,6 +44,10 @@ DTYPE_NAMES = {numpy.dtype(code).num: numpy.dtype(code).name for code in numpy.t
 _type_keys: dict[tuple[Any, ...], int] = {}
 
 
+_known_types: dict[tuple[Any, ...], TensorType] = {}
+MOST_TYPES = 4096                   # in the table above: constants have many shapes
+
+
 class TextError(TypeError, ValueError):
     """Raised for text instead of numbers: a ``ValueError`` as in Theano, and a ``TypeError`` like other errors of
     ``filter``."""
@@ -61,6 +65,25 @@ def _checked_pattern(broadcastable):
         raise TypeError(f"broadcastable has a bool for each dimension, got {broadcastable!r}; lengths are given by "
                         f"shape={pattern}")
     return tuple([bool(flag) for flag in pattern])
+
+
+def known_type(dtype: str, broadcastable: Sequence[bool], shape: Sequence[int | None] | None = None) -> TensorType:
+    """Return the type without a name that ops make for their results: equal ones are one object.
+
+    Parameters
+    ----------
+    dtype : str
+        A NumPy dtype's name.
+    broadcastable, shape
+        As of `TensorType`.
+    """
+    key = dtype, tuple(broadcastable), None if shape is None else tuple(shape)
+    found = _known_types.get(key)
+    if found is None:
+        if len(_known_types) >= MOST_TYPES:
+            _known_types.clear()
+        found = _known_types[key] = TensorType(dtype, broadcastable, shape=shape)
+    return found
 
 
 class TensorType(Type):

@@ -8,7 +8,9 @@ import numpy
 import pytest
 
 import phintys.ops.operators  # noqa: F401  tensor variables
+import phintys.tensor as T
 from phintys.graph.config import change_flags
+from phintys.ops.types import tensor_type
 from phintys.ops.types.dtypes import ALL_DTYPES, accumulator_dtype, canonical_dtype, reduced_dtype, upcast
 from phintys.ops.types.tensor_type import TensorType
 from phintys.vm.places import HOST
@@ -334,3 +336,18 @@ def test_dtypes_of_sums():
         "int64", "int64", "uint64", "int64", "float32"]
     assert [accumulator_dtype(dtype) for dtype in ("int8", "float16", "float32", "float64", "complex64")] == [
         "int64", "float32", "float64", "float64", "complex128"]
+
+
+def test_equal_types_of_results_are_one_object():
+    x = T.dmatrix("x")
+    assert x[0].type is x[1].type is T.dvector("y")[1:].type and x.sum(axis=0).type is x.max(axis=1).type
+    assert x[0].type is not x[:, :1].type and T.fmatrix("x")[0].type is not x[0].type
+    assert T.constant([1.0, 2.0]).type is T.constant([3.0, 4.0]).type is not T.constant([3.0]).type
+
+
+def test_the_table_of_types_stays_small(monkeypatch):
+    monkeypatch.setattr(tensor_type, "_known_types", {})
+    monkeypatch.setattr(tensor_type, "MOST_TYPES", 2)
+    found = [tensor_type.known_type("float64", (False,), (length,)) for length in (2, 3, 4, 4)]
+    assert [one.shape for one in found] == [(2,), (3,), (4,), (4,)] and found[2] is found[3]
+    assert len(tensor_type._known_types) == 1
