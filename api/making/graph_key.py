@@ -268,8 +268,8 @@ def installed() -> bytes:
     where = [] if scipy is None or scipy.origin is None else [_stamp(scipy.origin)]
     features = getattr(numpy._core._multiarray_umath, "__cpu_features__", {})
     return digest(repr([
-        hooks.version, BYTECODE, sys.version, sys.implementation.cache_tag, platform.machine(), numpy.__version__, where,
-        sets_of_processor(), sorted([name for name, present in features.items() if present]),
+        hooks.version, BYTECODE, sys.version, sys.implementation.cache_tag, platform.machine(), numpy.__version__,
+        where, sets_of_processor(), sorted([name for name, present in features.items() if present]),
         _files_of_phintys()]).encode())
 
 
