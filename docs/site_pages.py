@@ -1,7 +1,8 @@
 """Pages of the site that come from elsewhere: an extension of Sphinx.
 
-* ``reference/`` has a page for each heading of operations.md, with the whole docstring of every public name. The names
-  and headings are those of ``write_operations.py``, so a public name without a docstring fails the build here, too.
+* ``reference/`` has a page for each heading of operations.md, and one for each function of ``phintys.tensor`` and its
+  modules, with the whole docstring of every public name. The names and headings are those of ``write_operations.py``,
+  so a public name without a docstring fails the build here, too.
 * Documents at the repository's root (``ARCHITECTURE.md``, ...) are pages of the site.
 * Links between documents are written for readers of the repository. On the site a link to a root document leads to its
   page, one to another file downloads it, and one to a folder is plain text.
@@ -84,10 +85,14 @@ def write_reference(app):
     introductions = {}
     for heading, introduction, _ in write_operations.FAMILIES:
         introductions[heading] = " ".join(filter(None, [introductions.get(heading), introduction]))
-    texts = {f"{file_name(heading)}.rst": page(heading, introductions[heading],
-                                               sorted(pages[heading], key=write_operations.place))
-             for heading in introductions if heading in pages}
-    texts["index.rst"] = index([name.removesuffix(".rst") for name in texts])
+    texts = {}
+    for heading in [heading for heading in introductions if heading in pages]:
+        entries = sorted(pages[heading], key=write_operations.place)
+        own = [entry for entry in entries if has_page(*entry)]
+        texts[f"{file_name(heading)}.rst"] = page(heading, introductions[heading], own,
+                                                  [entry for entry in entries if entry not in own])
+        texts.update({f"{names[0]}.rst": page_of_name(names, value) for names, value in own})
+    texts["index.rst"] = index([file_name(heading) for heading in introductions if heading in pages])
     for old in set(folder.iterdir()) - {folder / name for name in texts}:
         old.unlink()
     for name, text in texts.items():
@@ -114,9 +119,26 @@ def index(pages):
         *(f"   ../{page}" for page in ("operations", "numpy", "configuration", "rewrites", "mathematics")), ""])
 
 
-def page(heading, introduction, entries):
-    """A page of the reference: functions, then classes."""
+def has_page(names, value):
+    """Whether a value is a function of ``phintys.tensor`` or its modules, with a page of its own."""
+    return names[0].startswith("T.") and not isinstance(value, type)
+
+
+def page_of_name(names, value):
+    """The page of a function: all its names, its docstring, what shape the result has, and NumPy's counterpart."""
+    lines = [*titled(long_name(names[0]), "="), *described(names, value)]
+    for title, text in (("Shapes", write_operations.shapes(value)),
+                        ("Counterpart", write_operations.counterpart(names))):
+        if text:
+            lines += [*titled(title, "-"), as_rst(text), ""]
+    return "\n".join(lines)
+
+
+def page(heading, introduction, own, entries):
+    """A page of the reference: links to the pages of functions, then what has no page of its own."""
     lines = [*titled(heading, "="), as_rst(introduction), ""]
+    if own:
+        lines += [".. toctree::", "   :maxdepth: 1", "", *[f"   {names[0]}" for names, _ in own], ""]
     for names, value in entries:
         lines += described(names, value)
     return "\n".join(lines)

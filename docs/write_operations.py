@@ -6,10 +6,13 @@ A test fails when the page is out of date.
 heading of the module that defines it. A public name whose module has no heading is an error, and so is a name without
 a docstring.
 """
+import importlib
 import inspect
 import re
 from pathlib import Path
 from textwrap import fill
+
+import numpy
 
 import phintys
 import phintys.compile
@@ -225,6 +228,43 @@ def named(parameter):
     if inspect.isroutine(default) or inspect.isclass(default) and default is not inspect.Parameter.empty:
         return f"{parameter.name}={default.__name__}"
     return str(parameter.replace(annotation=inspect.Parameter.empty))
+
+
+DIFFERENT = "Where the arguments or results are Theano's, the page of NumPy's functions says so."
+# Module → the modules that have functions of the same names and meanings.
+COUNTERPARTS = {"T.linalg.": ("numpy.linalg", "scipy.linalg"), "T.slinalg.": ("scipy.linalg",),
+                "T.nlinalg.": ("numpy.linalg",), "T.fft.": ("numpy.fft",), "T.special.": ("scipy.special",)}
+
+
+def counterpart(names):
+    """What says which function of NumPy or SciPy does the same on arrays, or an empty text."""
+    for name in names:
+        prefix, _, last = name.rpartition(".")
+        if name in ("T.fft.rfft", "T.fft.irfft"):               # Theano's, of real and imaginary parts
+            return ""
+        if prefix == "T" and (last in FUNCTIONS or last in UFUNCS or last in OTHER_UFUNCS) and hasattr(numpy, last):
+            return (f"On arrays `numpy.{last}`; `numpy.{last}(x)` of a symbolic variable builds a graph, too. "
+                    f"{DIFFERENT}")
+        for module in COUNTERPARTS.get(f"{prefix}.", ()):
+            if hasattr(importlib.import_module(module), last):
+                return f"On arrays `{module}.{last}`. {DIFFERENT}"
+        if prefix == "T" and hasattr(importlib.import_module("scipy.special"), last):
+            return f"On arrays `scipy.special.{last}`."
+    return ""
+
+
+def shapes(value):
+    """What shape the result has, where the kind of the function says it; or an empty text."""
+    if isinstance(value, Elemwise):
+        return "The operands are broadcast against each other, and the result has their common shape."
+    try:
+        parameters = inspect.signature(value).parameters
+    except (TypeError, ValueError):
+        return ""
+    if {"axis", "keepdims"} <= {*parameters}:
+        return ("The result has the dimensions of the operand but those of `axis`; with `keepdims` these have the "
+                "length 1.")
+    return ""
 
 
 def first_sentence(value):

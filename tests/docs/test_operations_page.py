@@ -48,3 +48,17 @@ def test_every_row_of_families_lists_something(writer):
             name = name.rpartition(".")[0]
         used.add(name)
     assert rows - used == set()
+
+
+def test_counterparts_and_shapes(writer):
+    """What the page of a name says beside its docstring; each counterpart is there."""
+    counterpart, shapes = writer["counterpart"], writer["shapes"]
+    assert counterpart(["T.cumsum"]).startswith("On arrays `numpy.cumsum`; `numpy.cumsum(x)` of a symbolic")
+    assert counterpart(["T.linalg.sqrtm"]).startswith("On arrays `scipy.linalg.sqrtm`.")
+    assert counterpart(["T.special.boxcox"]).startswith("On arrays `scipy.special.boxcox`.")
+    assert counterpart(["T.fft.rfft"]) == counterpart(["T.switch"]) == counterpart(["T.nnet.relu"]) == ""
+    assert shapes(T.exp).startswith("The operands are broadcast") and "those of `axis`" in shapes(T.sum)
+    assert shapes(T.dot) == ""
+    names, values = writer["public_values"]()
+    own = [known for key, known in names.items() if writer["family_of"](values[key]) and known[0].startswith("T.")]
+    assert sum([counterpart(known) != "" for known in own]) > 300
