@@ -3,10 +3,11 @@
     python asv_bench/compare_memory.py [--programs REGEX] [--backends phintys,jax,torch]
 
 The programs are the same for all: networks whose values take much more memory than their weights, in float64. A peak is
-what values take at once while a call runs, without arguments: of phintys what ``memory_report`` predicts for
-``allow_gc=True`` and ``"plan"`` and what its pool counts in a call, with the scratch memory of kernels; of JAX what the
-compiler says (``memory_analysis``: temporaries and results); of PyTorch what its allocator reports to its profiler.
-``bound`` is the largest sum of the values that are alive at one instruction in phintys' order. Results are compared.
+what values and results take at once while a call runs, without arguments. Of phintys it is what ``memory_report`` says
+for ``allow_gc=True`` and ``"plan"``, and what its pool counts in a call; neither has the scratch memory of kernels,
+which has a column of its own. Of JAX it is what the compiler says (``memory_analysis``: temporaries and results),
+without scratch memory that its kernels allocate; of PyTorch what its allocator tells its profiler, with such memory.
+``bound`` is the largest sum of what is alive at one instruction in phintys' order. Results are compared.
 ``PEERS_PYTHON`` is the interpreter that has JAX, and ``TORCH_PYTHON`` (``PEERS_PYTHON`` if it is not set) that with
 PyTorch; phintys is imported by this one.
 """
@@ -121,7 +122,7 @@ def of_phintys(program, gradient):
         report = function.memory_report()
         figures[f"allow_gc={mode}"] = report.modes[mode].peak
         figures[f"{mode}, counted"] = counted(phintys.memory, function, values)
-    return {**figures, "bound": report.lower_bound}, found
+    return {**figures, "bound": report.lower_bound, "scratch": max(report.scratch.values(), default=0)}, found
 
 
 def counted(memory, function, values):

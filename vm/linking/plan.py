@@ -3,9 +3,9 @@
 With ``allow_gc="plan"`` the first call with certain shapes of arguments and shared values takes memory from the pool
 and records how large its values are. From the second such call on, temporaries have fixed places in one block, the
 arena of the frame. Only temporaries do: values that are returned to the caller, stored in a shared variable, passed to
-``perform``, made by it, or seen as objects have separate memory. A temporary whose memory a later result can reuse
-also comes from the pool. So does, for one call, a value that turns out larger than planned because its size depends on
-data. A program remembers the plans of the last few shapes; its frames share them.
+``perform``, made by it, or seen as objects have separate memory. So do temporaries that end before results need as much
+memory as they did, and, for one call, a value that turns out larger than planned because its size depends on data. A
+program remembers the plans of the last few shapes; its frames share them.
 
 This file only decides; ``allocate`` (``abi.pyx``) and the instruction PLAN act on the decision at run time.
 """
