@@ -128,3 +128,13 @@ def test_mistakes():
         N.nll_loss(X, X)
     with pytest.raises(ValueError, match="label_smoothing must be between 0 and 1, got 2"):
         N.nll_loss(X, LABELS, label_smoothing=2)
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if name not in ("ndtri", "log_ndtr")])
+def test_second_derivatives(name):
+    """The gradient of the first operand's gradient, against differences of the latter."""
+    build, _, arguments = CASES[name]
+
+    def slope(*operands):
+        return T.grad(T.sum(T.sqr(build(*operands))), operands[0])
+    T.verify_grad(slope, arguments, rng=numpy.random.RandomState(0), abs_tol=1e-3, rel_tol=1e-3)
