@@ -99,6 +99,9 @@ MOVERS = {
     "MakeVector": lambda node: range(len(node.inputs)), "switch": lambda node: [1, 2], "second": lambda node: [1],
 }
 
+# Those whose output may lack elements of the first input.
+SELECTORS = frozenset(["Subtensor", "AdvancedSubtensor1", "AdvancedSubtensor", "AdvancedBooleanSubtensor", "Split",
+                       "ExtractDiag"])
 NO_WORK = {*MOVERS, "IfElse", "Shape", "Shape_i"}      # what may read a value that another form of it replaces
 
 
@@ -121,6 +124,24 @@ def moved(variable, inputs):
         return IfElse(1)(inputs[0], inputs[first], inputs[second])
     outputs = node.op.make_node(*inputs).outputs
     return outputs[node.outputs.index(variable)]
+
+
+def _as_it_was_set(variable):
+    """Return y for ``set_subtensor(x[i], y)[i]``; None for all else, and for places that may be set twice."""
+    node, changed = variable.owner, variable.owner.inputs[0].owner
+    if key(variable) not in ("Subtensor", "AdvancedSubtensor1") or changed is None \
+            or MOVERS.get(key_of(changed.op)) is not _set or not changed.op.set_instead_of_inc:
+        return None
+    if key(variable) == "Subtensor":
+        same = (key_of(changed.op) == "IncSubtensor" and changed.op.idx_list == node.op.idx_list
+                and list(changed.inputs[2:]) == list(node.inputs[1:]))
+    else:
+        places = node.inputs[1]
+        same = (key_of(changed.op) == "AdvancedIncSubtensor1" and isinstance(places, Constant)
+                and len(set(places.data.tolist())) == places.data.size and (places.data >= 0).all()
+                and isinstance(changed.inputs[2], Constant)
+                and changed.inputs[2].data.tolist() == places.data.tolist())
+    return changed.inputs[1] if same and changed.inputs[1].type == variable.type else None
 
 
 def _where_taken(variable, position, x):
@@ -160,6 +181,7 @@ class Pushed:
     def __init__(self, stop=(), derivable=False):
         self.stop, self.derivable = stop, derivable
         self.left = 0 if any([key(variable) == "neg" for variable in stop]) else NEARBY      # sums pass all of these
+        self.selects = False               # whether elements of what is looked at may be dropped
         self.is_logistic = False           # whether a sigmoid was found; `logistic` has the gradients of its logarithm
         self.readers = lambda variable: 2 if variable in stop else 1
 
@@ -203,11 +225,22 @@ class Pushed:
 
     def _of_moved(self, variable, shift, factor):
         operands = moved_from(variable)
-        inputs = list(variable.owner.inputs) if operands else []
+        if not operands:
+            return None
+        value = _as_it_was_set(variable)
+        if value is not None:
+            one = self.of(value, shift, factor)
+            return None if one is None else one._replace(passes=one.passes + 1)
+        inputs, before = list(variable.owner.inputs), self.selects
+        self.selects = before or key(variable) in SELECTORS
         found = {operand: self.of(inputs[operand], shift, factor) for operand in operands}
+        self.selects = before
         known = [one for one in found.values() if one is not None]
         if not known:
             return None
+        if before and self.derivable and not all([one is not None or isinstance(inputs[operand], Constant)
+                                                  for operand, one in found.items()]):
+            return None                    # an element that is dropped may be 0, and its gradient 0 / 0
         for operand, one in found.items():
             value = self._written(_where_taken(variable, operand, inputs[operand]), shift, factor) if one is None \
                 else one.value

@@ -214,3 +214,27 @@ def test_a_form_that_cannot_be_found_fails_no_gradient(monkeypatch):
         T.grad(cost, x)
     with phintys.config.change_flags(on_opt_error="ignore"):
         assert T.grad(cost, x).ndim == 2
+
+
+@pytest.mark.parametrize("changed", [
+    lambda v: T.set_subtensor(v[::2], T.exp(v[::2]))[::2], lambda v: T.set_subtensor(v[0], T.exp(v[0]))[0],
+    lambda v: T.set_subtensor(v[[0, 2]], T.exp(v[[0, 2]]))[[0, 2]],
+    lambda v: T.set_subtensor(v[[0, 2]], T.exp(v[[0, 2]]))[:1], lambda v: T.concatenate([v, T.exp(v)])[3:],
+    lambda v: T.concatenate([v[:1], T.exp(v)])[1:][::2]])
+def test_what_is_not_read_has_a_gradient_of_zero(changed):
+    """The logarithm of an element that is dropped may be infinite: LKJ priors of PyMC begin at zeros."""
+    slope = T.grad(T.log(changed(v)).sum(), v)
+    for point in (numpy.zeros(3), numpy.array([-1.0, 0.5, 2])):
+        read = phintys.function([v], T.grad(changed(v).sum(), v))(point) != 0
+        assert phintys.function([v], slope)(point) == pytest.approx(1.0 * read)
+
+
+def test_what_was_set_is_read_again():
+    """Then its own logarithm is stable; not where a place was set twice."""
+    far = numpy.array([-800.0, 1, -900])
+    for taken in (slice(None, None, 2), [2, 0]):
+        slope = T.grad(T.log(T.set_subtensor(v[taken], T.exp(v[taken]))[taken]).sum(), v)
+        assert (phintys.function([v], slope)(far) == [1, 0, 1]).all()
+    twice = T.log(T.set_subtensor(v[[0, 0]], sigmoid(w[:2]))[[0, 0]])
+    values, _ = phintys.function([v, w], [twice, T.grad(twice.sum(), w)])(far, numpy.array([1.0, 2.0]))
+    assert values == pytest.approx(-numpy.log1p(numpy.exp(-2.0)) * numpy.ones(2))
