@@ -282,6 +282,7 @@ from phintys.ops.shape.shape import (
     transpose,
     unbroadcast,
 )
+from phintys.ops.shape.split import Split, split  # the gradient of joins needs it
 from phintys.ops.sorting.searching import searchsorted, to_one_hot
 from phintys.ops.sorting.sorting import argsort, sort
 from phintys.ops.sorting.topk import argtopk, topk, topk_and_argtopk
@@ -328,7 +329,6 @@ _LATE = {
     "linalg.covariance": "corrcoef cov",
     "linalg.einsum": "einsum",
     "numerical_functions": "gradient interp polyval trapezoid",
-    "shape.split": "Split split",
     "sorting.bincount": "bincount",
     "sorting.histogram": "digitize histogram histogram_bin_edges",
     "sorting.partitioning": "argpartition median partition percentile quantile",

@@ -1,4 +1,7 @@
 """Tensors side by side and apart: join, concatenate, stack and their relatives; Split."""
+import subprocess
+import sys
+
 import numpy
 import pytest
 from family_cases import (
@@ -227,3 +230,10 @@ def test_run_time_errors_report_cause_and_position(name):
             with pytest.raises(error, match=message) as raised:
                 function(values(M), [1, 2])
             assert "test_joins.py" in str(raised.value) + "".join(getattr(raised.value, "__notes__", []))
+
+
+def test_a_gradient_needs_no_other_import():
+    program = ("import phintys, phintys.tensor as T; x = T.dvector(); "
+               "print(phintys.function([x], T.grad((T.stack([x, 2 * x]) ** 2).sum(), x))([1.0]))")
+    found = subprocess.run([sys.executable, "-I", "-c", program], capture_output=True, text=True)
+    assert found.stdout == "[10.]\n", found.stderr
