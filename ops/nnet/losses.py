@@ -20,11 +20,13 @@ __all__ = ["focal_loss", "group_norm", "gru_cell", "huber_loss", "kl_categorical
 
 
 def as_float(x):
+    """A tensor of a float dtype: others become float64."""
     x = as_tensor_variable(x)
     return x if x.type.dtype in float_dtypes else as_dtype(x, "float64")
 
 
 def number_like(value, like):
+    """A number in the dtype of a tensor."""
     return constant(value, dtype=like.type.dtype)
 
 

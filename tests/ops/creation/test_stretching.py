@@ -64,9 +64,6 @@ REFUSED = {
     "solve_upper_triangular": (T.slinalg.solve_upper_triangular, numpy.triu(STACK), SIDES[:1]),
     "cho_solve": (lambda c, b: T.slinalg.cho_solve((c, True), b), numpy.tril(STACK)[:1], SIDES),
     "lstsq": (lambda A, b: T.nlinalg.lstsq()(A, b)[0], STACK[:1], SIDES),
-    "choose, a choice": (lambda y, x: T.choose(T.as_tensor([0, 1, 0]), [y, x]), ONE, LINE),
-    "choose, the numbers": (lambda y, x: T.choose(T.cast(y, "int64"), [x, 2 * x]), ONE, LINE),
-    "choose, slices": (lambda x: T.choose(T.as_tensor([0, 1, 0]), x), COLUMN),
     "batch normalization": (lambda y, x: T.nnet.bn.batch_normalization_train(x, y, y)[0], ONE, MATRIX),
     "softmax with a bias": (lambda y, x: T.nnet.softmax_with_bias(x, y), ONE, MATRIX),
 }
