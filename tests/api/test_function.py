@@ -164,6 +164,16 @@ def test_updates_are_computed_from_old_values():
     assert (a.get_value(), b.get_value()) == (2.0, 1.0)
 
 
+def test_an_update_of_a_value_that_another_input_reads():
+    """Both are the same memory, so the new value is not computed in it."""
+    x, w = T.dvector("x"), shared(numpy.ones(3), name="w")
+    f = function([In(x, value=w, update=x * 2)], x + w)
+    for expected in (2.0, 4.0):
+        numpy.testing.assert_array_equal(f(), numpy.full(3, expected))
+        numpy.testing.assert_array_equal(w.get_value(), numpy.full(3, expected))
+
+
+
 @pytest.mark.parametrize("form", [dict, list, phintys.OrderedUpdates, lambda pairs: [list(pair) for pair in pairs]])
 def test_forms_of_updates(form):
     a, b = shared(1.0, "a"), shared(numpy.zeros(2), "b")
