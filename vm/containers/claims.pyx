@@ -347,12 +347,18 @@ cdef int wait_until_whole(Claim** claims, int count) except -1:
 # ---- forks -----------------------------------------------------------------------------------------------------------
 cdef void forget_vanished_threads() noexcept nogil:
     """In a forked child."""
-    global waiters, sleepers, forks_in_progress, generation, survivor, survivor_since, changes_in_progress
+    global sleepers, forks_in_progress, generation, survivor, survivor_since, changes_in_progress
     cdef unsigned long me = PyThread_get_thread_ident()
+    cdef Waiter** link = &waiters
     if me != survivor:
         survivor, survivor_since = me, generation
     generation += 1
-    waiters, sleepers, forks_in_progress, changes_in_progress = NULL, 0, 0, 0
+    while link[0] != NULL:                  # what waits is this thread's, if the handler of a signal has forked
+        if link[0].thread == me:
+            link = &link[0].next
+        else:
+            link[0] = link[0].next
+    sleepers, forks_in_progress, changes_in_progress = 0, 0, 0
     phintys_make_claims_lock()
 
 

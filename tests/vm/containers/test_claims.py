@@ -283,3 +283,42 @@ def test_a_forked_child_has_only_the_claims_of_its_thread():
     done = subprocess.run([sys.executable, "-W", "ignore", "-c", FORK], capture_output=True, text=True, timeout=120,
                           env=os.environ)
     assert done.returncode == 0 and done.stdout == "done\n", done.stderr
+
+
+FORK_BY_A_HANDLER = """
+import os, signal, threading
+import numpy
+from phintys.ops.types.tensor_type import TensorType
+from phintys.vm.containers.container import Claimed, Container
+
+theirs = Container(TensorType("float64", (False,)), numpy.zeros(1000))
+held, release, children = threading.Event(), threading.Event(), []
+
+def hold():
+    with Claimed([theirs]):
+        held.set()
+        release.wait(60)
+
+def handle(number, frame):
+    children.append(os.fork())
+    if children[0]:
+        release.set()
+
+holder = threading.Thread(target=hold, daemon=True)
+holder.start()
+held.wait(60)
+signal.signal(signal.SIGALRM, handle)
+signal.setitimer(signal.ITIMER_REAL, 0.1)
+with Claimed([theirs]):
+    theirs.set(numpy.ones(1000))
+if children[0] == 0:
+    os._exit(3)
+assert os.waitstatus_to_exitcode(os.waitpid(children[0], 0)[1]) == 3
+print("done")
+"""
+
+
+def test_a_child_that_a_handler_forked_goes_on_waiting_for_nobody():
+    """The thread that had the claim is not in the child, so nobody hands it over."""
+    done = subprocess.run([sys.executable, "-c", FORK_BY_A_HANDLER], capture_output=True, text=True, timeout=120)
+    assert done.stdout == "done\n", done.stderr
