@@ -39,10 +39,10 @@ def _inner(dtype, rank):
 
 def _rotation(kept, zeroed):
     """Cosine and sine of the rotation of two rows that makes an element of the second one zero."""
-    size = kept ** 2 + zeroed ** 2
-    is_zero = elementwise.eq(size, 0)
-    length = elementwise.sqrt(elementwise.switch(is_zero, 1, size))
-    return elementwise.switch(is_zero, 1, kept / length), elementwise.switch(is_zero, 0, zeroed / length)
+    are_zero = elementwise.and_(elementwise.eq(kept, 0), elementwise.eq(zeroed, 0))
+    kept = elementwise.switch(are_zero, 1, kept)
+    length = elementwise.hypot(kept, zeroed)                    # squares would overflow, or be 0
+    return kept / length, zeroed / length
 
 
 def _upwards(table, weights, first=0):

@@ -47,6 +47,15 @@ def test_qr_delete(shape):
             check(T.linalg.qr_delete(Q, R, k, which), numpy.delete(matrix, k, axis=axis))
 
 
+@pytest.mark.parametrize("scale", [1e-200, 1e200])
+def test_numbers_whose_squares_are_none(scale):
+    matrix, Q, R = factors((4, 3))
+    u, v = numpy.arange(1.0, 5), numpy.arange(2.0, 5)
+    Q, R = phintys.function([], T.linalg.qr_update(Q, R * scale, u, v * scale))()
+    numpy.testing.assert_allclose(Q @ R / scale, matrix + numpy.outer(u, v), atol=1e-12)
+    numpy.testing.assert_allclose(numpy.tril(R / scale, -1), 0, atol=1e-12)
+
+
 def test_derivatives():
     _, Q, R = factors((4, 3), seed=1)
     u, v = numpy.array([0.5, -1.0, 2.0, 1.5]), numpy.array([1.0, 2.0, -0.5])
