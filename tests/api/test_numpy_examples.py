@@ -21,12 +21,15 @@ def numpy_functions():
             function = getattr(namespace, name)
             known = prefix + name in FUNCTIONS or isinstance(function, numpy.ufunc) and (
                 function.__name__ in ELEMENTWISE or function.__name__ in UFUNCS)
-            if known and callable(function) and prefix + name not in ARRAYS_FROM_NUMBERS:
+            if known and callable(function) and prefix + name not in [*ARRAYS_FROM_NUMBERS, *OTHERS_BEFORE]:
                 found.setdefault(function, (prefix + name, function))
     return found
 
 
 ARRAYS_FROM_NUMBERS = "arange empty eye full identity ones zeros shape ndim size".split()
+# NumPy before 2.5 crosses vectors of 2, sums float32 in another order, and has real eigenvalues if none is complex.
+OTHERS_BEFORE = "cross mean linalg.eig linalg.eigvals".split() if numpy.lib.NumpyVersion(
+    numpy.__version__) < "2.5.0" else []
 NUMPY = numpy_functions()
 SPECIAL = {getattr(scipy.special, name): (f"special.{name}", getattr(T.special, name)) for name in T.special.__all__
            if hasattr(scipy.special, name)}

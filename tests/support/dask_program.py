@@ -3,6 +3,7 @@
     sh tests/support/two_machines.sh python tests/support/dask_program.py
 """
 import os
+import shlex
 import signal
 import socket
 import subprocess
@@ -26,9 +27,10 @@ x, m = T.dvector("x"), T.dmatrix("m")
 @contextmanager
 def worker(address, *options):
     """A process of a worker on the second machine, in another folder."""
-    command = ["sh", str(TWO_MACHINES), "--on", "two", sys.executable, "-m", "distributed.cli.dask_worker", address,
-               "--no-nanny", "--no-dashboard", "--nthreads", "2", "--host", "10.77.0.2", *options]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    command = [sys.executable, "-m", "distributed.cli.dask_worker", address, "--no-nanny", "--no-dashboard",
+               "--nthreads", "2", "--host", "10.77.0.2", *options]
+    process = subprocess.Popen(["sh", str(TWO_MACHINES), "--on", "two", shlex.join(command)],
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         yield process
     finally:

@@ -81,8 +81,7 @@ def _in_containers(count, child):
 def _on_machines(count, child):
     in_namespaces("--net", "--mount", "--uts", "--ipc")
     places = ",".join([f"10.77.0.{machine}:{count // 2}" for machine in (1, 2)])
-    return ["--mca", "plm_rsh_agent", f"sh {TWO_MACHINES} --on", "--mca", "btl", "self,vader,tcp", "--host", places,
-            "-n", str(count), *child]
+    return ["--mca", "btl", "self,vader,tcp", "--host", places, "-n", str(count), *child]
 
 
 _PLACES = {"openmpi": lambda count, child: ["-n", str(count), *child], "containers": _in_containers,
