@@ -140,7 +140,8 @@ def walked(functions):
             if any(word in example.source for word in ELSEWHERE):
                 continue
             tree = ast.fix_missing_locations(_Recorder().visit(ast.parse(example.source)))
-            with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
+            with (contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings(), numpy.printoptions(),
+                  numpy.errstate()):                                # which examples change
                 warnings.simplefilter("ignore")
                 with contextlib.suppress(Exception):                # examples of errors, and those that need others
                     exec(compile(tree, "<example>", "exec"), names)     # NumPy's own documentation
