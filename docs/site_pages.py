@@ -61,7 +61,7 @@ def adapted(link, document, docname):
     pages = {ROOT / document: page for page, document in ROOT_DOCUMENTS.items()} | {ROOT / "README.md": "index"}
     if path in pages:
         return f"[{text}]({relative(docname, pages[path] + '.md')}{mark}{anchor})"
-    if path.is_dir():
+    if path.is_dir() or path.suffix == ".md" and DOCS not in path.parents:          # no page of the site
         return text
     return f"[{text}]({relative(docname, path)}{mark}{anchor})"
 

@@ -68,8 +68,8 @@ def test_links_are_adapted_to_the_site(monkeypatch):
     monkeypatch.syspath_prepend(str(DOCS))
     pages = module("site_pages")
     text = ("[a](../ARCHITECTURE.md#terms) [b](faq.md) [c](../examples) [d](../examples/mlp.py) [e](https://x.y)\n"
-            "```python\nf(x)[a](../examples)\n```\n[f](../README.md)\n")
+            "```python\nf(x)[a](../examples)\n```\n[f](../README.md) [g](../tests/README.md)\n")
     found = pages.outside_of_code(text, lambda part: pages.LINK.sub(
         lambda link: pages.adapted(link, DOCS / "migration.md", "migration"), part))
     assert found == ("[a](architecture.md#terms) [b](faq.md) c [d](../examples/mlp.py) [e](https://x.y)\n"
-                     "```python\nf(x)[a](../examples)\n```\n[f](index.md)\n")
+                     "```python\nf(x)[a](../examples)\n```\n[f](index.md) g\n")
