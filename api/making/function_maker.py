@@ -266,12 +266,12 @@ class FunctionMaker:
         self._mutable = _where(spec.mutable or variable in written
                                for spec, variable in zip(self.arguments, self._compiled.inputs))
         self._written = _where(variable in written for variable in self._compiled.inputs[:len(self.arguments)])
-        stored = [_stored(self.inputs[position].value) for position in self.graph_order]
-        count = Counter([id(value) for value in stored if isinstance(value, Container)])
+        values = [_unwrapped(self.inputs[position].value) for position in self.graph_order]
+        count = Counter([id(value) for value in values if isinstance(value, Container)])
         self._handler = DestroyHandler(
             mutable=[self._compiled.inputs[position] for position in self._mutable],
             updates={self._compiled.inputs[number]: position for position, number in self.update_positions
-                     if count[id(stored[number])] < 2})         # else another input has the same memory
+                     if count[id(values[number])] < 2})         # else another input has the same memory
         self._compiled.attach_feature(self._handler)
 
     def _read_inputs(self):
@@ -506,14 +506,14 @@ def _shared_spec(variable, update):
     return In(variable, value=variable.container, mutable=update is not None, borrow=True, update=update, shared=True)
 
 
-def _stored(value):
+def _unwrapped(value):
     """Return the container of a shared variable, or the value that was given."""
     return value.container if isinstance(value, SharedVariable) else value
 
 
 def _container(spec, given):
     """Return the container that holds the input's value between calls."""
-    value = _stored(spec.value if given is None else given)
+    value = _unwrapped(spec.value if given is None else given)
     if isinstance(value, ArgumentContainer):
         return value.stored() if spec.is_state else value
     if isinstance(value, Container):
