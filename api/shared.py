@@ -212,6 +212,11 @@ class SharedVariable(Variable):
         raise AttributeError("shared variables have no attribute 'value': use get_value() and set_value()")
 
 
+def container_of(value: Any) -> Any:
+    """The container of a shared variable; any other value itself."""
+    return value.container if isinstance(value, SharedVariable) else value
+
+
 def _refusing(name):
     """Return the method of an operator that generic shared variables do not have."""
     def method(self, *others):

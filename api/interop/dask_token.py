@@ -21,7 +21,7 @@ import numpy
 
 from phintys.graph.scratchpad import Scratchpad
 from phintys.graph.type import Type
-from phintys.shared import SharedVariable
+from phintys.shared import container_of
 from phintys.vm.containers.container import Container
 
 # Arguments of the maker, and attributes of variables, nodes and tags, that change no result.
@@ -128,7 +128,7 @@ class PicklerApart(CanonicalPickler):
 
     def persistent_id(self, thing: Any) -> Any:
         """Return also the number and the type of a shared variable."""
-        container = thing.container if isinstance(thing, SharedVariable) else thing
+        container = container_of(thing)
         if not isinstance(container, Container):
             return super().persistent_id(thing)
         if container not in self.containers:

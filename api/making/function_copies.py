@@ -25,7 +25,7 @@ from phintys.graph.errors import made_at
 from phintys.graph.public_names import at_home
 from phintys.graph.variable import Variable
 from phintys.making.argument_container import ArgumentContainer
-from phintys.shared import SharedVariable
+from phintys.shared import SharedVariable, container_of
 from phintys.vm.containers.container import Container
 from phintys.vm.places import HOST
 from phintys.vm.program import Program, bytecode
@@ -334,7 +334,7 @@ def _emptied(parts):
     """Shared variables and containers as these, with small values: a function that is only a model keeps them."""
     empty = {}
     for part in parts:
-        container = part.container if isinstance(part, SharedVariable) else part
+        container = container_of(part)
         if id(container) not in empty:
             kind = container.type
             value = numpy.zeros([length or 0 for length in kind.shape], kind.numpy_dtype)

@@ -29,7 +29,7 @@ from phintys.making.shown_graph import shown_graph
 from phintys.modes import get_mode
 from phintys.ops.creation.optional_argument import argument_types as types_of_arguments
 from phintys.optimizer.pipeline import optimize
-from phintys.shared import SharedVariable
+from phintys.shared import container_of
 from phintys.vm.containers.container import Container
 
 if TYPE_CHECKING:
@@ -266,7 +266,7 @@ class FunctionMaker:
         self._mutable = _where(spec.mutable or variable in written
                                for spec, variable in zip(self.arguments, self._compiled.inputs))
         self._written = _where(variable in written for variable in self._compiled.inputs[:len(self.arguments)])
-        values = [_unwrapped(self.inputs[position].value) for position in self.graph_order]
+        values = [container_of(self.inputs[position].value) for position in self.graph_order]
         count = Counter([id(value) for value in values if isinstance(value, Container)])
         self._handler = DestroyHandler(
             mutable=[self._compiled.inputs[position] for position in self._mutable],
@@ -506,14 +506,9 @@ def _shared_spec(variable, update):
     return In(variable, value=variable.container, mutable=update is not None, borrow=True, update=update, shared=True)
 
 
-def _unwrapped(value):
-    """Return the container of a shared variable, or the value that was given."""
-    return value.container if isinstance(value, SharedVariable) else value
-
-
 def _container(spec, given):
     """Return the container that holds the input's value between calls."""
-    value = _unwrapped(spec.value if given is None else given)
+    value = container_of(spec.value if given is None else given)
     if isinstance(value, ArgumentContainer):
         return value.stored() if spec.is_state else value
     if isinstance(value, Container):
