@@ -25,6 +25,7 @@ class Everything:
         return True
 
 
+LARGEST = 1 << 28       # bytes of all arguments
 SAME = ["name", "code", "pool", "counts", "views", "overwritten", "remarks", "n_arguments", "n_results", "allow_gc"]
 
 # A process whose package ``phintys`` is only its folders: ``import phintys`` would load the optimizer and all ops.
@@ -76,6 +77,8 @@ class Watch:
         plain = not named and len(positional) == program.n_arguments and not function.has_states
         # The content of `empty` is what its memory had before, so there is nothing to compare.
         plain = plain and not any([type(kernel).__name__ == "AllocEmptyKernel" for kernel in program.kernels])
+        # Broadcast arrays may be longer than memory is large, and what is compared is copied first.
+        plain = plain and sum([getattr(value, "nbytes", 0) for value in positional]) <= LARGEST
         key = (program.code, program.pool.tobytes(), tuple([kernel.spec for kernel in program.kernels]),
                tuple([layout[1:4] for layout in program.cells]))
         data = self.dumped(program) if plain and key not in self.tried else None
