@@ -57,15 +57,17 @@ def pytest_configure():
 
 
 def pytest_addoption(parser):
-    parser.addoption("--every", type=int, default=1, metavar="N", help="run only every Nth test of each file")
+    parser.addoption("--every", default="1", metavar="N[:K]",
+                     help="run only every Nth test of each file, beginning with test K of it (0 is the first)")
 
 
 def pytest_collection_modifyitems(config, items):
     """A part of each file, for a second Python."""
-    if config.option.every > 1:
+    every, _, first = config.option.every.partition(":")
+    if int(every) > 1:
         seen, kept, others = Counter(), [], []
         for item in items:
-            (others if seen[item.path] % config.option.every else kept).append(item)
+            (kept if (seen[item.path] - int(first or 0)) % int(every) == 0 else others).append(item)
             seen[item.path] += 1
         items[:] = kept
         config.hook.pytest_deselected(items=others)
