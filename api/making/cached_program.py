@@ -8,6 +8,7 @@ meanwhile, say), nodes stay unknown, and errors name neither nodes nor lines, ra
 """
 from __future__ import annotations
 
+import os
 from contextlib import suppress
 from functools import partial
 from threading import RLock
@@ -34,6 +35,8 @@ KEPT = [name for name in Program.__slots__ if name not in ("nodes", "known_cell_
 PLAIN = frozenset([type(None), bool, int, str])
 INNER = "program", "blocks"      # attributes of kernels of loops with programs: the body, what is done ahead of it
 _lock = RLock()                  # held while a graph is optimised for what it tells
+if hasattr(os, "register_at_fork"):             # a child has no thread that would release it
+    os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 
 
 class CachedProgram(Program):

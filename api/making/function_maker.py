@@ -6,6 +6,7 @@ functions: ``create`` gives each function separate storage, except for what the 
 """
 from __future__ import annotations
 
+import os
 import warnings
 from collections import Counter
 from contextlib import nullcontext
@@ -42,6 +43,9 @@ if TYPE_CHECKING:
 
 
 _beginning = RLock()                    # held while a maker that has waited begins
+if hasattr(os, "register_at_fork"):     # a child has no thread that would release it
+    os.register_at_fork(before=_beginning.acquire, after_in_parent=_beginning.release,
+                        after_in_child=_beginning.release)
 
 
 @at_home

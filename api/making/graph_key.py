@@ -92,7 +92,7 @@ class GraphText(Writer):
     def graph(self, inputs: list[Any], outputs: list[Any]) -> None:
         """Write a graph: its inputs, nodes and outputs."""
         for variable in inputs:
-            self._number(variable, f"input {self._type(variable.type)} {variable.name!r}")
+            self._number(variable, f"input {self._type(variable.type)} {variable.name!r}{_marks(variable)}")
         for node in io_toposort(inputs, outputs):
             self._node(node)
         self.lines.append(f"outputs {[self.variable(variable) for variable in outputs]}")
@@ -169,7 +169,7 @@ class GraphText(Writer):
             return self._number(variable, f"constant {self._type(variable.type)} {variable.name!r} {text}")
         if isinstance(variable, SharedVariable):
             raise Unsaved(f"{variable}, a shared variable inside an op")
-        return self._number(variable, f"leaf {self._type(variable.type)} {variable.name!r}")
+        return self._number(variable, f"leaf {self._type(variable.type)} {variable.name!r}{_marks(variable)}")
 
     def _node(self, node: Apply) -> None:
         self._nodes.add(node)
@@ -200,6 +200,11 @@ class GraphText(Writer):
         self._types[id(kind)] = len(self.lines), kind
         self.lines.append(text)
         return len(self.lines) - 1
+
+
+def _marks(variable):
+    """What the user has written on a variable, and a rewrite reads."""
+    return " indestructible" if getattr(variable.tag, "indestructible", False) else ""
 
 
 def _content(value: Any) -> str:

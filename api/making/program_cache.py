@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import stat
 import threading
+import time
 import warnings
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
@@ -27,9 +28,11 @@ if TYPE_CHECKING:
     from phintys.making.function_maker import FunctionMaker
 
 SUFFIX = ".program"
+ABANDONED = 3600                        # seconds after which nobody writes a file any more
 WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 _folders: dict[str, str] = {}           # config.program_cache → the folder, "" if it cannot be used
+_closed: set[str] = set()               # folders into which nothing could be written; what they have is read
 _warned: set[str] = set()
 _thread = threading.local()             # compiles: whether a function with a place in the cache is compiled
 
@@ -123,6 +126,10 @@ class Entry:
         if type(program) is not Program:
             self.state = "not used: what was linked is no program"
             return
+        folder = os.path.dirname(self._path)
+        if folder in _closed:
+            self.state = "not stored: the folder cannot be written to"
+            return
         try:
             write(self._path, dumped(self._key, program, argument_types, containers, self._constants))
             self.state = "stored"
@@ -131,7 +138,7 @@ class Entry:
             self._path = None
         except OSError as error:
             self.state = f"not stored: {error}"
-            _folders[config.program_cache] = ""                 # a full disk is not tried again
+            _closed.add(folder)                                 # a full disk is not tried again
             warn_once(f"programs are not stored: {error}")
 
 
@@ -187,13 +194,16 @@ def write(path: str, parts: Sequence[Any]) -> None:
 
 
 def shrink(folder: str, limit: int) -> None:
-    """Remove the files of a folder that were not used for the longest time until the others are within a limit."""
-    files = []
+    """Remove the files of a folder that were not used for the longest time until the others are within a limit.
+
+    A file that another process writes is left alone; one that a process has left when it ended goes after an hour.
+    """
+    files, begun = [], 10 ** 9 * (time.time() - ABANDONED)
     with os.scandir(folder) as entries:
         for entry in entries:
-            if entry.name.endswith(SUFFIX) or entry.name.startswith("new-"):
-                with suppress(OSError):             # another process removed it
-                    state = entry.stat()
+            with suppress(OSError):                 # another process removed it
+                state = entry.stat()
+                if entry.name.endswith(SUFFIX) or entry.name.startswith("new-") and state.st_mtime_ns < begun:
                     files.append((state.st_mtime_ns, state.st_size, entry.path))
     total = sum([size for _, size, _ in files])
     for _, size, path in sorted(files):

@@ -3,9 +3,11 @@ import copy
 import json
 import os
 import pickle
+import signal
 import subprocess
 import sys
 import threading
+import time
 import warnings
 from pathlib import Path
 
@@ -22,6 +24,8 @@ from phintys.vm.program import Program
 SUPPORT = Path(__file__).parents[2] / "support"
 x, y, m = T.dvector("x"), T.dvector("y"), T.dmatrix("m")
 VALUE = numpy.array([0.5, -1.0, 2.0])
+kept = T.dvector("x")
+kept.tag.indestructible = True
 
 
 @pytest.fixture
@@ -276,6 +280,8 @@ CHANGES = {
     "what is updated": (lambda: key([x], x + w + v, updates=[(w, w + 1)]),
                         lambda: key([x], x + w + v, updates=[(v, w + 1)])),
     "givens": (lambda: key([x], T.exp(x) * w), lambda: key([x], T.exp(x) * w, givens={w: v + 1})),
+    "an argument that is not to be overwritten": (lambda: plain(inputs=[In(x, mutable=True), y]), lambda: (
+        key([In(kept, mutable=True), y], T.exp(kept) * 2 + y))),
     "mutable": (plain, lambda: plain(inputs=[In(x, mutable=True), y])),
     "borrowed input": (plain, lambda: plain(inputs=[In(x, borrow=True), y])),
     "borrowed output": (plain, lambda: plain(outputs=Out(T.exp(x) * 2 + y, borrow=True))),
@@ -510,8 +516,22 @@ def test_a_full_disk_costs_a_warning(folder, monkeypatch):
 
     monkeypatch.setattr(program_cache, "write", full)
     with pytest.warns(UserWarning, match="programs are not stored: .*No space") as caught:
-        assert made().maker.cached.startswith("not stored: ") and made().maker.cached.startswith("not used")
+        assert made().maker.cached.startswith("not stored: ") and made().maker.cached.startswith("not stored")
     assert len(caught) == 1
+
+
+def test_what_is_stored_is_read_where_nothing_can_be_written(folder, monkeypatch):
+    made()
+
+    def read_only(*arguments, **options):
+        raise OSError(30, "Read-only file system")
+
+    monkeypatch.setattr("tempfile.mkstemp", read_only)
+    monkeypatch.setattr(program_cache.os, "utime", read_only)
+    with pytest.warns(UserWarning, match="programs are not stored: .*Read-only") as caught:
+        assert phintys.function([x], x - 1).maker.cached.startswith("not stored: ")
+        assert phintys.function([x], x - 2).maker.cached == "not stored: the folder cannot be written to"
+    assert made().maker.cached == "found" and len(caught) == 1
 
 
 def test_a_file_that_cannot_be_written_whole_leaves_nothing(folder, monkeypatch):
@@ -535,6 +555,15 @@ def test_the_oldest_files_go(folder):
     assert sorted(folder.iterdir()) == names[2:]
 
 
+def test_a_file_that_another_process_writes_is_left_alone(folder):
+    made()
+    for name in ("new-begun", "new-left"):
+        (folder / name).write_bytes(b"half a program")
+    os.utime(folder / "new-left", ns=(10 ** 9, 10 ** 9))
+    program_cache.shrink(str(folder), 0)
+    assert files(folder) == ["new-begun"]
+
+
 def test_reading_a_file_makes_it_young(folder):
     made()
     path = folder / files(folder)[0]
@@ -553,6 +582,38 @@ def test_a_fork_uses_the_cache(folder):
             state = made().maker.cached
         finally:
             os._exit(0 if state == "found" else 1)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.parametrize("what", ["graph", "maker"])
+def test_a_fork_while_another_thread_makes_what_has_waited(folder, what):
+    """The child makes such a thing itself; it would wait for a thread that it does not have."""
+    made()
+    begun = threading.Event()
+
+    def slowly():
+        begun.set()
+        time.sleep(0.2)
+        return {"inputs": [x], "outputs": x + 1}
+
+    if what == "graph":
+        first, second = made().program, made().program
+        first.source = slowly
+        begin, ask = first.complete, lambda: second.nodes
+    else:
+        first, second = map(phintys.FunctionMaker.waiting, (slowly, lambda: {"inputs": [x], "outputs": x * 2}))
+        begin, ask = lambda: first.fgraph, lambda: second.fgraph
+    thread = threading.Thread(target=begin)
+    thread.start()
+    begun.wait()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")             # Python warns of threads
+        child = os.fork()
+    if child == 0:
+        signal.alarm(60)
+        os._exit(0 if ask() is not None else 1)
+    thread.join()
     assert os.waitpid(child, 0)[1] == 0
 
 
