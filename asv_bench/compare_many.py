@@ -1,12 +1,16 @@
 """Figures of docs/guide/many_machines.md: run it in an environment with Dask and mpi4py.
 
     python asv_bench/compare_many.py blocks | tasks | submitted | chains
-    mpirun -n 1 python asv_bench/compare_many.py steps; mpirun -n 2 python asv_bench/compare_many.py steps
+    python asv_bench/compare_many.py pairs
+    mpirun -n 2 python asv_bench/compare_many.py steps
     mpirun -n 2 python asv_bench/compare_many.py alone
     mpirun -n 1 python asv_bench/compare_many.py scaling [milliseconds of a step]
 
 Rounds of the rows alternate; the smallest time of each row counts.
 """
+import os
+import shutil
+import subprocess
 import sys
 import time
 
@@ -156,7 +160,7 @@ def timed(thing, names):
     return totals
 
 
-def steps(rows=2048, count=20, rounds=5):
+def steps(rows=2048, count=10, rounds=10):
     """Steps of a network on all rows, divided among the processes."""
     from mpi4py import MPI
 
@@ -175,7 +179,21 @@ def steps(rows=2048, count=20, rounds=5):
             step.compiled.profile.summary()
 
 
-def alone(rows=1024, count=20, rounds=5):
+def pairs(rounds=4):
+    """Steps by one process and by two, in turns, each with one thread; ``mpirun`` is called here."""
+    folder = os.path.dirname(sys.executable)
+    command = shutil.which("mpirun", path=os.pathsep.join([folder, os.environ["PATH"]]))
+    best = {1: float("inf"), 2: float("inf")}
+    for _ in range(rounds):
+        for size in best:
+            told = subprocess.run([command, "-n", str(size), sys.executable, __file__, "steps"], check=True, text=True,
+                                  stdout=subprocess.PIPE, env={**os.environ, "OMP_NUM_THREADS": "1"}).stdout
+            print(told, end="", flush=True)
+            best[size] = min(best[size], float(told.split(":")[1].split()[0]))
+    print(f"at least {best[1]} ms by one process, {best[2]} ms by two: {best[1] / best[2]:.2f} times as fast")
+
+
+def alone(rows=1024, count=10, rounds=10):
     """Steps of processes that do the same at the same time, each for itself: what the machine gives without sums."""
     from mpi4py import MPI
 

@@ -17,9 +17,12 @@ cdef double SMALL_COLUMNS = 4096   # matrix by vector, memory along the columns:
 cdef double SMALL_COMPLEX = 50     # matrix by vector, complex: 7 x 7
 cdef double SMALL_MATRIX = 125     # matrix by matrix: 5 x 5 by 5 x 5
 
-# With AVX2 loops are faster until the operands leave the caches, which BLAS divides into blocks.
+# With AVX2 loops are faster until the operands leave the caches, which BLAS divides into blocks. An x whose memory runs
+# along its columns leaves them sooner: each of its numbers is in another page. On a Xeon of family 6, model 207,
+# 784 x 1024 by 1024 x 500 in float32 5.74 and 5.34 ms, with x by columns 6.5 and 5.2 ms.
 cdef npy_intp LONGEST_SUM = 1024
-cdef double CACHED_BYTES = 2097152 # of the smaller operand
+cdef double CACHED_BYTES = 1048576 # of the smaller operand
+cdef double CACHED_COLUMNS = 262144            # of an x by columns with AVX2; twice as much with AVX-512
 cdef npy_intp LONGEST_DOT = 256    # BLAS adds up one long row by several sums
 # With AVX-512, OpenBLAS has functions of its own for small matrices. From so many multiplications on they are faster
 # for results that are narrow, or that have few rows.
@@ -53,6 +56,8 @@ cdef inline bint loops_are_faster(const Product* product, int itemsize, bint wid
     if m == 1 or n == 1:
         return loops_take_vector(product, itemsize)
     if k > LONGEST_SUM or <double>min(m, n) * k * itemsize > CACHED_BYTES:
+        return False
+    if product.xs1 != itemsize and <double>m * k * itemsize > (2 if wide else 1) * CACHED_COLUMNS:
         return False
     if not wide or multiplications(product) <= FEW_MULTIPLICATIONS:
         return True
