@@ -27,6 +27,4 @@ PHINTYS_INLINE VECTOR TYPED(halves)(const T* a, const T* b) {
 #define ADD_WHERE_EQUAL(SUM, A, B, VALUE) ((SUM) + IF_EQUAL(A, B, VALUE))
 #include "pool_walks.template.h"
 #include "pool_squares.template.h"
-#undef IF_EQUAL
-#undef ADD_WHERE_EQUAL
 #undef T

@@ -20,28 +20,21 @@ cdef extern from "pooling/pool_loops.h" nogil:
     const phintys_pool_tasks* phintys_pool_tasks_of(int typenum, int set)
     size_t pool_room_size_double "pool_room_size_double_baseline"(const phintys_pooling* p, int copied)
 
-cdef extern from "pooling/pool_tables.h" nogil:
-    ctypedef struct phintys_pool_table:
+cdef extern from "pooling/pool_walks.h" nogil:
+    ctypedef void (*phintys_column_walk_task)(const phintys_pooling* p, const phintys_column_walk* walk, npy_intp first,
+                                            npy_intp last, char* room) noexcept
+    ctypedef struct phintys_column_walk:
         npy_intp images
-    ctypedef void (*phintys_pool_table_task)(const phintys_pooling* p, const phintys_pool_table* table, npy_intp first,
-                                             npy_intp last, char* room) noexcept
-    ctypedef struct phintys_pool_table_set:
-        phintys_pool_table_task task
-    const phintys_pool_table_set* phintys_pool_table_set_of(int typenum, int set)
+        size_t room
+        phintys_column_walk_task task
     phintys_pool_squares phintys_pool_squares_of(int typenum, int set)
-    size_t phintys_make_pool_table(phintys_pool_table* table, const phintys_pooling* p,
-                                   const phintys_pool_table_set* set, char* memory)
-    size_t phintys_pool_table_bytes(const phintys_pooling* p, const phintys_pool_table_set* set, int workers)
-    size_t phintys_pool_table_room(const phintys_pool_table* table, const phintys_pooling* p,
-                                   const phintys_pool_table_set* set)
+    bint phintys_plan_column_walk(phintys_column_walk* walk, const phintys_pooling* p, int set)
 
 cdef struct Work:
     const phintys_pooling* pooling
     phintys_pool_task task
     char* room
-    phintys_pool_table table
-    phintys_pool_table_task table_task
-    size_t table_room
+    phintys_column_walk walk
 
 
 cdef void pool_piece(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil:
@@ -49,9 +42,9 @@ cdef void pool_piece(void* argument, int worker, npy_intp start, npy_intp stop) 
     work.task(work.pooling, start, stop, work.room + worker * work.pooling.room)
 
 
-cdef void table_piece(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil:
+cdef void walk_piece(void* argument, int worker, npy_intp start, npy_intp stop) noexcept nogil:
     cdef const Work* work = <const Work*>argument
-    work.table_task(work.pooling, &work.table, start, stop, work.room + worker * work.table_room)
+    work.walk.task(work.pooling, &work.walk, start, stop, work.room + worker * work.walk.room)
 
 
 cdef const phintys_pool_tasks* pool_tasks(int typenum) noexcept nogil:
@@ -310,15 +303,12 @@ cdef class PoolKernel(PoolingKernel):
 
 cdef class MaxPoolGradKernel(PoolingKernel):
     """The gradient by the images: ``(x, maxima, gradient, ws, stride, pad, out)``."""
-    cdef const phintys_pool_table_set* table_set
+    cdef int set                # which instructions walks may use
 
     cdef int describe(self, const phintys_pool_tasks* tasks) except -1:
         self.task, self.inputs, self.unread, self.gives_images = tasks.max_gradient, 3, 0, True
+        self.set = usable_set()
         return 0
-
-    def __init__(self, str dtype, *arguments, **named):
-        PoolingKernel.__init__(self, dtype, *arguments, **named)
-        self.table_set = phintys_pool_table_set_of(numpy.dtype(dtype).num, usable_set())
 
     cdef int check_shapes(self, const phintys_pooling* p, Cell** operands) except -1 nogil:
         self.check_results(p, operands[0], operands[1], 1)
@@ -326,26 +316,21 @@ cdef class MaxPoolGradKernel(PoolingKernel):
         return 0
 
     cdef size_t scratch_bytes(self, Context* context, phintys_pooling* p, Cell** operands) noexcept nogil:
-        cdef size_t size = PoolingKernel.scratch_bytes(self, context, p, operands)
-        if not self.allows_table(operands):
-            return size
-        return max(size, phintys_pool_table_bytes(p, self.table_set, context.workers))
+        cdef phintys_column_walk walk
+        return (walk.room if self.is_walked(&walk, p, operands) else p.room) * context.workers
 
-    cdef inline bint allows_table(self, Cell** operands) noexcept nogil:
-        return self.table_set != NULL and cell_is_contiguous(operands[0]) and cell_is_contiguous(operands[1]) \
-            and cell_is_contiguous(operands[2])
+    cdef inline bint is_walked(self, phintys_column_walk* walk, phintys_pooling* p, Cell** operands) noexcept nogil:
+        """Plan a walk down the images, if there is one."""
+        return cell_is_contiguous(operands[0]) and cell_is_contiguous(operands[1]) \
+            and cell_is_contiguous(operands[2]) and phintys_plan_column_walk(walk, p, self.set)
 
     cdef void perform(self, Context* context, phintys_pooling* p, Cell** operands, npy_intp elements) noexcept nogil:
         cdef Work work
-        cdef size_t size = 0
-        if self.allows_table(operands):
-            size = phintys_make_pool_table(&work.table, p, self.table_set, context.scratch)
-        if size == 0:
+        if not self.is_walked(&work.walk, p, operands):
             PoolingKernel.perform(self, context, p, operands, elements)
             return
-        work.pooling, work.table_task, work.room = p, self.table_set.task, context.scratch + size
-        work.table_room = phintys_pool_table_room(&work.table, p, self.table_set)
-        parallel(context, table_piece, &work, work.table.images, PIECE_POOL // (elements // work.table.images + 1) + 1)
+        work.pooling, work.room = p, context.scratch
+        parallel(context, walk_piece, &work, work.walk.images, PIECE_POOL // (elements // work.walk.images + 1) + 1)
 
 
 cdef class AveragePoolGradKernel(PoolingKernel):

@@ -1,5 +1,5 @@
-/* What the loops of pool_squares.template.h, pool_walks.template.h and pool_tables.template.h do with vectors, for one
- * instruction set, and these loops. The baseline has no permutations by numbers in memory, hence no tables.
+/* What the loops of pool_squares.template.h and pool_walks.template.h do with vectors, for one instruction set, and
+ * these loops.
  */
 /* LARGER(A, B)                  the larger of each two, NaN if one is: of NaN and B, MAX is B, so A is put back
  * EVEN(A, B), ODD(A, B)         the elements of A and then B that have even, or odd, numbers
@@ -8,12 +8,10 @@
  * MASK_BETWEEN(P, FROM, TO)     the elements [FROM, TO); if P (`paired`), of both halves of a vector
  * LOAD_WHERE, ZERO_ELSE         what the mask leaves out is not read, or 0
  * HALVES(A, B)                  half a vector from each of two addresses: rows of two images, where rows are short
- * PLACED(VALUES, INDEX)         element i is VALUES[INDEX[i]]; PLACED_OR_ZERO: 0 where the table has no window
  * ADD_WHERE_EQUAL(S, A, B, V)   S + V where A == B, else S: the gradient goes to elements that are the maximum */
 #define VECTOR TYPED(Vector)
 #define LOAD(FROM) (*(const VECTOR*)(FROM))
 #define STORE(TO, VALUE) (*(VECTOR*)(TO) = (VALUE))
-#define STORE_HALF(TO, VALUE, COUNT) store_part_float_avx2(TO, VALUE, COUNT)
 #define STORE_FIRST(TO, VALUE, COUNT) TYPED(store_part)(TO, VALUE, (int)(COUNT))
 #define LOAD_FIRST(FROM, COUNT) TYPED(load_part)(FROM, (int)(COUNT))
 #if SET_LEVEL == 2
@@ -32,13 +30,8 @@ PHINTYS_INLINE __m512 phintys_both_halves(__m256 first, __m256 second) {
     return _mm512_castpd_ps(_mm512_insertf64x4(_mm512_castps_pd(_mm512_castps256_ps512(first)),
                                                _mm256_castps_pd(second), 1));
 }
-PHINTYS_INLINE __m256 phintys_upper_half(__m512 value) {
-    return _mm256_castpd_ps(_mm512_extractf64x4_pd(_mm512_castps_pd(value), 1));
-}
 
 #define PHINTYS_PARTED _mm512_setr_epi64(0, 4, 1, 5, 2, 6, 3, 7)
-#define INDICES __m512i
-#define LOAD_INDICES _mm512_loadu_si512
 #define T float
 #define LARGER(A, B) _mm512_mask_mov_ps(_mm512_max_ps(A, B), _mm512_cmp_ps_mask(A, A, _CMP_UNORD_Q), A)
 #define EVEN(A, B) _mm512_permutex2var_ps(A, phintys_numbers(0, 2), B)
@@ -54,14 +47,10 @@ PHINTYS_INLINE __m256 phintys_upper_half(__m512 value) {
 #define ODD_IN_LANES(A, B) _mm512_shuffle_ps(A, B, _MM_SHUFFLE(3, 1, 3, 1))
 #define LOW_IN_LANES _mm512_unpacklo_ps
 #define HIGH_IN_LANES _mm512_unpackhi_ps
-#define PLACED(VALUES, INDEX) _mm512_permutexvar_ps(INDEX, VALUES)
-#define PLACED_OR_ZERO(VALUES, INDEX) _mm512_permutex2var_ps(VALUES, INDEX, _mm512_setzero_ps())
 #define IF_EQUAL(A, B, VALUE) _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(A, B, _CMP_EQ_OQ), VALUE)
 #define ADD_WHERE_EQUAL(SUM, A, B, VALUE) _mm512_mask_add_ps(SUM, _mm512_cmp_ps_mask(A, B, _CMP_EQ_OQ), SUM, VALUE)
-#define PAIRED
 #include "pool_walks.template.h"
-#include "pool_tables.template.h"
-#undef PAIRED
+#undef T
 #define T double
 #define LARGER(A, B) _mm512_mask_mov_pd(_mm512_max_pd(A, B), _mm512_cmp_pd_mask(A, A, _CMP_UNORD_Q), A)
 #define EVEN(A, B) _mm512_permutex2var_pd(A, _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14), B)
@@ -77,15 +66,10 @@ PHINTYS_INLINE __m256 phintys_upper_half(__m512 value) {
 #define ODD_IN_LANES _mm512_unpackhi_pd
 #define LOW_IN_LANES _mm512_unpacklo_pd
 #define HIGH_IN_LANES _mm512_unpackhi_pd
-#define PLACED(VALUES, INDEX) _mm512_castps_pd(_mm512_permutexvar_ps(INDEX, _mm512_castpd_ps(VALUES)))
-#define PLACED_OR_ZERO(VALUES, INDEX) \
-    _mm512_castps_pd(_mm512_permutex2var_ps(_mm512_castpd_ps(VALUES), INDEX, _mm512_setzero_ps()))
 #define IF_EQUAL(A, B, VALUE) _mm512_maskz_mov_pd(_mm512_cmp_pd_mask(A, B, _CMP_EQ_OQ), VALUE)
 #define ADD_WHERE_EQUAL(SUM, A, B, VALUE) _mm512_mask_add_pd(SUM, _mm512_cmp_pd_mask(A, B, _CMP_EQ_OQ), SUM, VALUE)
 #include "pool_walks.template.h"
-#include "pool_tables.template.h"
-#undef INDICES
-#undef LOAD_INDICES
+#undef T
 #elif SET_LEVEL == 1
 /* Masks of the lanes from one to before another; `paired`: in each half. */
 PHINTYS_INLINE __m256i phintys_lanes_between(int paired, int from, int to) {
@@ -104,8 +88,6 @@ PHINTYS_INLINE __m256 phintys_in_order_ps(__m256 pairs) {
     return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(pairs), _MM_SHUFFLE(3, 1, 2, 0)));
 }
 
-#define INDICES __m256i
-#define LOAD_INDICES(FROM) _mm256_loadu_si256((const __m256i*)(FROM))
 #define T float
 #define LARGER(A, B) _mm256_blendv_ps(_mm256_max_ps(A, B), A, _mm256_cmp_ps(A, A, _CMP_UNORD_Q))
 #define EVEN(A, B) phintys_in_order_ps(_mm256_shuffle_ps(A, B, _MM_SHUFFLE(2, 0, 2, 0)))
@@ -121,13 +103,10 @@ PHINTYS_INLINE __m256 phintys_in_order_ps(__m256 pairs) {
 #define ODD_IN_LANES(A, B) _mm256_shuffle_ps(A, B, _MM_SHUFFLE(3, 1, 3, 1))
 #define LOW_IN_LANES _mm256_unpacklo_ps
 #define HIGH_IN_LANES _mm256_unpackhi_ps
-#define PLACED(VALUES, INDEX) _mm256_permutevar8x32_ps(VALUES, INDEX)
-#define PLACED_OR_ZERO(VALUES, INDEX) \
-    _mm256_blendv_ps(PLACED(VALUES, INDEX), _mm256_setzero_ps(), _mm256_castsi256_ps(INDEX))
 #define IF_EQUAL(A, B, VALUE) _mm256_and_ps(_mm256_cmp_ps(A, B, _CMP_EQ_OQ), VALUE)
 #define ADD_WHERE_EQUAL(SUM, A, B, VALUE) _mm256_add_ps(SUM, IF_EQUAL(A, B, VALUE))
 #include "pool_walks.template.h"
-#include "pool_tables.template.h"
+#undef T
 #define T double
 #define LARGER(A, B) _mm256_blendv_pd(_mm256_max_pd(A, B), A, _mm256_cmp_pd(A, A, _CMP_UNORD_Q))
 #define EVEN(A, B) _mm256_permute4x64_pd(_mm256_unpacklo_pd(A, B), _MM_SHUFFLE(3, 1, 2, 0))
@@ -143,15 +122,10 @@ PHINTYS_INLINE __m256 phintys_in_order_ps(__m256 pairs) {
 #define ODD_IN_LANES _mm256_unpackhi_pd
 #define LOW_IN_LANES _mm256_unpacklo_pd
 #define HIGH_IN_LANES _mm256_unpackhi_pd
-#define PLACED(VALUES, INDEX) _mm256_castps_pd(_mm256_permutevar8x32_ps(_mm256_castpd_ps(VALUES), INDEX))
-#define PLACED_OR_ZERO(VALUES, INDEX) \
-    _mm256_blendv_pd(PLACED(VALUES, INDEX), _mm256_setzero_pd(), _mm256_castsi256_pd(INDEX))
 #define IF_EQUAL(A, B, VALUE) _mm256_and_pd(_mm256_cmp_pd(A, B, _CMP_EQ_OQ), VALUE)
 #define ADD_WHERE_EQUAL(SUM, A, B, VALUE) _mm256_add_pd(SUM, IF_EQUAL(A, B, VALUE))
 #include "pool_walks.template.h"
-#include "pool_tables.template.h"
-#undef INDICES
-#undef LOAD_INDICES
+#undef T
 #else
 #ifdef __clang__
 #define SHUFFLED(A, B, ...) __builtin_shufflevector(A, B, __VA_ARGS__)
@@ -177,4 +151,3 @@ PHINTYS_INLINE __m256 phintys_in_order_ps(__m256 pairs) {
 #undef STORE
 #undef STORE_FIRST
 #undef LOAD_FIRST
-#undef STORE_HALF

@@ -1,5 +1,5 @@
-/* Pooling of squares of 2 x 2 at steps of 2, for one type T and one instruction set; pool_tables.h defines VECTOR and
- * the operations on it. A row of results is one vector at least, and no more elements are read than it has.
+/* Pooling of squares of 2 x 2 at steps of 2, for one type T and one instruction set; pool_sets.template.h defines
+ * VECTOR and the operations on it. A row of results is one vector at least, and no more elements are read than it has.
  */
 enum { TYPED(square_lanes) = SET_BYTES / sizeof(T) };
 

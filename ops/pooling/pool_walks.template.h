@@ -1,5 +1,5 @@
 /* The gradient of max pooling with windows of 2 x 2 or 3 x 3 at steps of 1 or 2, for one type T and one instruction
- * set. pool_tables.h says when, and defines VECTOR and the operations on it.
+ * set. pool_walks.h says when, pool_sets.template.h defines VECTOR and the operations on it.
  *
  * Columns are walked downwards, one vector at steps of 1, two at steps of 2. A row of windows is read once and compared
  * with the rows that it covers, whose values and sums are in registers. At steps of 2 the two vectors are parted into
@@ -35,11 +35,11 @@ PHINTYS_INLINE void TYPED(fetch)(const T* x, T* out) {
 
 /* How many elements ahead of what is walked this is asked for: a stripe, or several if it comes into the second cache
  * (8 MB in images of 64 x 64, windows of 3 x 3 at steps of 1: 1.27 ms, 1.66 one stripe ahead). */
-PHINTYS_INLINE npy_intp TYPED(distance)(const phintys_pooling* p, const phintys_pool_table* table, npy_intp stripe) {
+PHINTYS_INLINE npy_intp TYPED(distance)(const phintys_pooling* p, const phintys_column_walk* walk, npy_intp stripe) {
     const int stripes = p->step[0] == 1 || SET_BYTES == 32 ? 4 : 1;
-    if (table->images * table->elements * (npy_intp)sizeof(T) <= POOL_FAR_BYTES) return 0;
-    if (phintys_pool_at_once(table) > 1) return 2 * table->elements;
-    return stripes * phintys_least(stripe, p->shape[p->outer]) * table->line;
+    if (walk->framed || walk->images * walk->elements * (npy_intp)sizeof(T) <= POOL_FAR_BYTES) return 0;
+    if (phintys_pool_at_once(walk) > 1) return 2 * walk->elements;
+    return stripes * phintys_least(stripe, walk->rows) * walk->line;
 }
 
 /* The lanes of a slot whose window exists, of which the first lane has number `number`. */
@@ -223,57 +223,75 @@ WALK(walk_pairs_of_threes, 3, 2, 1)
 #undef WALK
 
 /* Some images, or pairs. */
-static void TYPED(walk_some)(const phintys_pooling* p, const phintys_pool_table* table,
+static void TYPED(walk_some)(const phintys_pooling* p, const phintys_column_walk* walk,
                              TYPED(walked) images) {
     static void (*const walks[])(npy_intp stripe, TYPED(part) part, TYPED(walked) images) = {
         [POOL_TWOS_BY_ONE] = TYPED(walk_twos_by_one), [POOL_THREES_BY_ONE] = TYPED(walk_threes_by_one),
         [POOL_TWOS] = TYPED(walk_twos_by_two), [POOL_THREES] = TYPED(walk_threes_by_two),
         [POOL_PAIRS_OF_TWOS] = TYPED(walk_pairs_of_twos), [POOL_PAIRS_OF_THREES] = TYPED(walk_pairs_of_threes)};
-    const npy_intp stripe = phintys_pool_stripe(table, sizeof(T));
-    TYPED(part) part = {p->shape[p->outer], table->line, p->count[0], p->count[1], table->elements, table->results};
-    part.ahead = TYPED(distance)(p, table, stripe);
-    walks[table->direct](stripe, part, images);
+    const npy_intp stripe = phintys_pool_stripe(walk, sizeof(T));
+    TYPED(part) part = {walk->rows, walk->line, p->count[0], p->count[1], walk->elements, walk->results};
+    part.ahead = TYPED(distance)(p, walk, stripe);
+    walks[walk->kind](stripe, part, images);
 }
 
-/* The same at the ends of memory, beyond which nothing may be read: maxima and gradients of one or two images are
- * copied, and a single image of two. */
-static void TYPED(walk_at_end)(const phintys_pooling* p, const phintys_pool_table* table,
-                               TYPED(walked) images, npy_intp count, char* memory) {
-    const npy_intp elements = table->elements, results = table->results, at_once = phintys_pool_at_once(table);
+#define EACH_ROW(COPY) for (npy_intp row = 0; row < rows; row++, to += to_stride, from += from_stride) COPY;
+/* Copy an image into its frame, or back. */
+static void TYPED(copy_framed)(const phintys_pooling* p, const phintys_column_walk* walk, T* image, T* frame,
+                               int back) {
+    const npy_intp rows = p->shape[p->outer], bytes = p->shape[p->outer + 1] * sizeof(T), line = walk->line * sizeof(T);
+    const npy_intp to_stride = back ? bytes : line, from_stride = back ? line : bytes;
+    char* const framed = (char*)(frame + p->pad[0] * walk->line + p->pad[1]);
+    char *to = back ? (char*)image : framed, *from = back ? framed : (char*)image;
+    WALK_ROWS(EACH_ROW, to, from, bytes)
+}
+#undef EACH_ROW
+
+/* One image, or two at once, of which the second may be missing. At the ends of memory, beyond which nothing may be
+ * read, maxima and gradients are copied. */
+static void TYPED(walk_one)(const phintys_pooling* p, const phintys_column_walk* walk, TYPED(walked) images,
+                            npy_intp count, int at_end, T* memory) {
+    const npy_intp results = walk->results, at_once = phintys_pool_at_once(walk);
     const npy_intp space = at_once * results + 3 * TYPED(walk_lanes);
-    T *maxima = (T*)memory + TYPED(walk_lanes), *gradient = maxima + space, *x = gradient + space;
-    T *out = images.out, *copy = x + at_once * elements;
-    memset(memory, 0, 2 * space * sizeof(T));
-    memcpy(maxima, images.maxima, count * results * sizeof(T));
-    memcpy(gradient, images.gradient, count * results * sizeof(T));
-    images.maxima = maxima, images.gradient = gradient, images.count = 1;
-    if (count < at_once) {
-        memset(x, 0, at_once * elements * sizeof(T));
-        memcpy(x, images.x, count * elements * sizeof(T));
-        images.x = x, images.out = copy;
+    T *maxima = memory + TYPED(walk_lanes), *gradient = maxima + space;
+    T *frame = memory + 2 * space, *frame_out = frame + at_once * walk->elements, *out = images.out;
+    const int framed = walk->framed || count < at_once;
+    images.count = 1;
+    if (at_end) {
+        memcpy(maxima, images.maxima, count * results * sizeof(T));
+        memcpy(gradient, images.gradient, count * results * sizeof(T));
+        images.maxima = maxima, images.gradient = gradient;
     }
-    TYPED(walk_some)(p, table, images);
-    if (count < at_once) memcpy(out, copy, count * elements * sizeof(T));
+    if (framed) {
+        for (npy_intp n = 0; n < count; n++)
+            TYPED(copy_framed)(p, walk, (T*)images.x + n * walk->size, frame + n * walk->elements, 0);
+        images.x = frame, images.out = frame_out;
+    }
+    TYPED(walk_some)(p, walk, images);
+    for (npy_intp n = 0; framed && n < count; n++)
+        TYPED(copy_framed)(p, walk, out + n * walk->size, frame_out + n * walk->elements, 1);
 }
 
-static void TYPED(walk_gradient)(const phintys_pooling* p, const phintys_pool_table* table, npy_intp first,
+static void TYPED(walk_gradient)(const phintys_pooling* p, const phintys_column_walk* walk, npy_intp first,
                                  npy_intp last, char* memory) {
-    const npy_intp elements = table->elements, results = table->results, at_once = phintys_pool_at_once(table);
-    const npy_intp beyond = 2 * TYPED(walk_lanes) / results + 1;    /* images that are read after the last one */
-    const npy_intp in_cache = phintys_most(POOL_BLOCK_BYTES / (elements * sizeof(T)), at_once);
+    const npy_intp size = walk->size, results = walk->results, at_once = phintys_pool_at_once(walk);
+    const npy_intp inside = walk->images - 2 * TYPED(walk_lanes) / results - 1; /* images after it are read beyond it */
+    const npy_intp in_cache = phintys_most(POOL_BLOCK_BYTES / (size * sizeof(T)), at_once);
+    memset(memory, 0, walk->room);                              /* what is beside an image in its frame */
     while (first < last) {
-        TYPED(walked) images = {(const T*)p->images[0].data + first * elements,
+        TYPED(walked) images = {(const T*)p->images[0].data + first * size,
                                 (const T*)p->images[1].data + first * results,
                                 (const T*)p->images[2].data + first * results,
-                                (T*)p->images[3].data + first * elements};
-        npy_intp count = phintys_least(last, table->images - beyond) - first;
-        images.count = first ? phintys_least(count, in_cache) / at_once : 0;
+                                (T*)p->images[3].data + first * size};
+        npy_intp count = phintys_least(last, inside) - first;
+        images.count = first && !walk->framed ? phintys_least(count, in_cache) / at_once : 0;
         if (images.count > 0) {
             count = images.count * at_once;
-            TYPED(walk_some)(p, table, images);
+            TYPED(walk_some)(p, walk, images);
         } else {
+            const int at_end = !first || count < at_once;
             count = phintys_least(at_once, last - first);
-            TYPED(walk_at_end)(p, table, images, count, memory);
+            TYPED(walk_one)(p, walk, images, count, at_end, (T*)memory);
         }
         first += count;
     }
@@ -288,3 +306,5 @@ static void TYPED(walk_gradient)(const phintys_pooling* p, const phintys_pool_ta
 #undef ODD_IN_LANES
 #undef LOW_IN_LANES
 #undef HIGH_IN_LANES
+#undef IF_EQUAL
+#undef ADD_WHERE_EQUAL
