@@ -17,6 +17,7 @@ from phintys.ops.reduction.reduction import sum as sum_over
 from phintys.ops.shape.dimshuffle import dimshuffle
 from phintys.ops.shape.shape import patternbroadcast, shape_i
 from phintys.ops.types.constant import as_tensor_variable, constant
+from phintys.ops.types.dtypes import float_dtypes
 
 
 def scaled_dot_product_attention(query, key, value, mask=None, is_causal=False, scale=None, block=None):
@@ -27,7 +28,7 @@ def scaled_dot_product_attention(query, key, value, mask=None, is_causal=False, 
     query, key, value : tensor-like
         The last two dimensions are places and features.
     mask : tensor-like, optional
-        Bools say which keys a query reads; numbers are added to the products.
+        Bools say which keys a query reads; numbers are added to the products. A key with ``-inf`` is not read.
     is_causal : bool
         Whether a query reads no key of a later place.
     scale : float, optional
@@ -60,6 +61,9 @@ def scaled_dot_product_attention(query, key, value, mask=None, is_causal=False, 
     if block is not None:
         return _in_blocks(query * scale, key, value, mask, is_causal, block)
     scores, reads = _scores(query * scale, key, mask, is_causal)
+    if mask is not None and mask.type.dtype in float_dtypes:
+        added = mask > -numpy.inf
+        reads = added if reads is None else reads & added
     if reads is None:
         return matmul(along_last(softmax, scores), value)
     # Far below all others, and not infinite, so that a row without keys has numbers; the product with 0 takes them out.
@@ -86,6 +90,7 @@ def _scores(query, key, mask, is_causal, start=0):
     if is_causal:
         places = [arange(shape_i(scores, scores.type.ndim - number)) for number in (2, 1)]
         earlier = dimshuffle(places[0], 0, "x") >= dimshuffle(start + places[1], "x", 0)
+        earlier = patternbroadcast(earlier, scores.type.broadcastable[-2:])         # of one query, one row
         reads = earlier if reads is None else reads & earlier
     return scores, reads
 
@@ -101,7 +106,9 @@ def _in_blocks(query, key, value, mask, is_causal, block):
                          f"same dimensions of length 1, got {query.type}, {key.type} and {value.type}")
     given = [query, key, value]
     if mask is not None:
-        given.append(dimshuffle(mask, *["x"] * (rank - mask.type.ndim), *range(mask.type.ndim)))
+        mask = dimshuffle(mask, *["x"] * (rank - mask.type.ndim), *range(mask.type.ndim))
+        flags = (*query.type.broadcastable[:-1], False)
+        given.append(patternbroadcast(mask, [one or other for one, other in zip(mask.type.broadcastable, flags)]))
     inner = [part.type() for part in given]
 
     def backward(inputs, outputs, gradients):

@@ -1,5 +1,7 @@
 """Losses, attention and normalizations in their stable forms, composed of other ops."""
 import math
+import operator
+from functools import reduce
 
 from phintys.ops.creation.allocation import arange
 from phintys.ops.elementwise import elementwise_functions as elementwise
@@ -245,7 +247,8 @@ def gru_cell(x, state, weights, recurrent, bias=None, recurrent_bias=None):
 
 def along_last(function, x):
     """A function of the rows of a matrix, along the last dimension of a tensor."""
-    rows = reshape(x, (-1, shape_i(x, x.type.ndim - 1)), ndim=2)
+    *others, length = [shape_i(x, axis) for axis in range(x.type.ndim)]
+    rows = reshape(x, (reduce(operator.mul, others, 1), length), ndim=2)            # also where it is 0
     return reshape(function(rows), shape(x), ndim=x.type.ndim)
 
 

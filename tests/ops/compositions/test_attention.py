@@ -51,7 +51,25 @@ def test_large_scores_and_no_keys():
     found = attention(Q * 1e200, K, V, MASK, block=2).eval()
     numpy.testing.assert_allclose(found, attention(Q * 1e200, K, V, MASK).eval(), atol=1e-12)
     assert (found[:, 2] == 0).all()
-    assert attention(T.as_tensor(Q), K[:, :0], V[:, :0], block=2).eval().tolist() == numpy.zeros((2, 5, 3)).tolist()
+    without = numpy.where(MASK, 0, -numpy.inf)
+    for block in (2, None):
+        nothing = attention(T.as_tensor(Q), K[:, :0], V[:, :0], block=block).eval()
+        assert nothing.tolist() == numpy.zeros((2, 5, 3)).tolist()
+        numpy.testing.assert_allclose(attention(Q, K, V, without, block=block).eval(),
+                                      attention(Q, K, V, MASK).eval(), atol=1e-15)
+
+
+@pytest.mark.parametrize("options", [{"is_causal": True}, {"mask": MASK[:1]}, {"mask": MASK[:1], "is_causal": True}])
+def test_one_query(options):
+    """Its length is known: a matrix with a row, as decoders have it; the mask's is not."""
+    q, options = T.row(), dict(options)
+    more = {"mask": T.bmatrix()} if "mask" in options else {}
+    results = [attention(q, K[0], V[0], block=block, **options | {name: T.neq(x, 0) for name, x in more.items()})
+               for block in (3, None)]
+    f = phintys.function([q, *more.values()], results + [phintys.grad(T.sum(T.sqr(x)), q) for x in results])
+    found = f(Q[0, :1], *[options[name].astype("int8") for name in more])
+    numpy.testing.assert_allclose(found[0], found[1], atol=1e-12)
+    numpy.testing.assert_allclose(found[2], found[3], atol=1e-12)
 
 
 def peak(block):
