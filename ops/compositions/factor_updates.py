@@ -154,7 +154,7 @@ def qr_insert(Q, R, u, k, which="row"):
     R : matrix
     u : vector
     k : int or symbolic integer
-        From 0 to the number of rows or columns.
+        From 0 to the number of rows or columns; negative: from the end.
     which : {'row', 'col'}
 
     Returns
@@ -180,6 +180,8 @@ def qr_insert(Q, R, u, k, which="row"):
         table = concatenate([R, insert(transpose(Q), k, 0, axis=1)], axis=1)
         after = concatenate([_vector("qr_insert", u), further])
         return _parts(_downwards(table, width, after), width)
+    k = as_tensor_variable(k)
+    k = elementwise.switch(k < 0, k + width, k)
     column = dot(transpose(Q), _vector("qr_insert", u))
     table = concatenate([insert(R, k, column, axis=1), transpose(Q)], axis=1)
     return _parts(_upwards(table, column, k)[0], width + 1)

@@ -34,7 +34,7 @@ def test_qr_insert(shape):
     matrix, Q, R = factors(shape)
     for axis, which in enumerate(("row", "col")):
         u = numpy.arange(1.0, shape[1 - axis] + 1)
-        for k in {0, shape[axis] // 2, shape[axis]}:
+        for k in {0, shape[axis] // 2, shape[axis], -1}:
             check(T.linalg.qr_insert(Q, R, u, k, which), numpy.insert(matrix, k, u, axis=axis))
             check(T.linalg.qr_insert(Q, R, u, T.as_tensor(k), which), numpy.insert(matrix, k, u, axis=axis))
 
