@@ -54,6 +54,12 @@ cdef extern from "products/float_product_loops.h" nogil:
     ProductLoop[3] double_products
     size_t panel_bytes(const Product*, int itemsize)
 
+cdef extern from *:
+    long acquired "__atomic_load_n" (const long*, int) nogil
+    void released "__atomic_store_n" (long*, long, int)
+    int ACQUIRE "__ATOMIC_ACQUIRE"
+    int RELEASE "__ATOMIC_RELEASE"
+
 # Operands of the kernel.
 cdef enum Form:
     PLAIN = 0                      # (x, y, out)
@@ -204,7 +210,8 @@ cdef class ProductKernel(Kernel):
     cdef bint has_blas, is_complex
     cdef int instructions          # of the loops of floats: 0 the baseline, 1 AVX2, 2 AVX-512; -1: other loops
     cdef ProductLoop loops
-    cdef BlasFunctions blas
+    cdef BlasFunctions blas        # of a library that is loaded for the first product that may need it
+    cdef long is_loaded
     cdef double one[2]
     cdef double zero[2]
 
@@ -225,9 +232,7 @@ cdef class ProductKernel(Kernel):
             self.spread[axis] = flag
         self.is_complex = numpy.dtype(dtype).kind == "c"
         self.has_blas = numpy.dtype(dtype).kind in "fc"
-        memset(&self.blas, 0, sizeof(BlasFunctions))
-        if self.has_blas:
-            self.blas = blas_functions(self.typenum)
+        self.is_loaded = not self.has_blas
         memset(self.zero, 0, sizeof(self.zero))
         memset(self.one, 0, sizeof(self.one))
         memcpy(self.one, <char*>one, len(one))
@@ -273,7 +278,7 @@ cdef class ProductKernel(Kernel):
         elif multiplications(product) <= plain_limit(product, self.itemsize, self.is_complex):
             return LOOPS
         if product.n == 1:
-            return DOT if product.m == 1 and self.blas.dot != NULL else MATRIX_VECTOR
+            return DOT if product.m == 1 and not self.is_complex else MATRIX_VECTOR
         return VECTOR_MATRIX if product.m == 1 else GEMM
 
     cdef inline size_t panel_room(self, const Product* product) noexcept nogil:
@@ -303,6 +308,8 @@ cdef class ProductKernel(Kernel):
         work, path = multiplications(&product), self.path(&product)
         if path != LOOPS and (product.m > INT_MAX or product.n > INT_MAX or product.k > INT_MAX):
             fail_long(cells.x, cells.y)
+        if path != LOOPS and not acquired(&self.is_loaded, ACQUIRE):
+            self.load()
         bytes = context.workers * self.panel_room(&product) if path == LOOPS else self.copied_bytes(&product)
         if bytes:
             scratch(context, bytes)
@@ -311,6 +318,11 @@ cdef class ProductKernel(Kernel):
         if product.m == 1 or product.n == 1:
             return RUNS_ALONE if ALONE_VECTOR < work < THREADED else work > LONG_VECTOR
         return RUNS_ALONE if ALONE_MATRIX < work < THREADED else work > LONG_MATRIX
+
+    cdef int load(self) except -1 with gil:
+        self.blas = blas_functions(self.typenum)
+        released(&self.is_loaded, True, RELEASE)
+        return 0
 
     cdef int check_start(self, Operands* cells, const npy_intp* shape) except -1 nogil:
         """Check that z has the shape of the product, or length 1 where it is broadcast."""

@@ -1,8 +1,8 @@
 """BLAS and LAPACK from SciPy's extension modules ``cython_blas`` and ``cython_lapack``, loaded by path on first use.
 
-``import scipy.linalg`` takes 200 ms, loading one of these files 2 ms. They export their functions as capsules. OpenBLAS
-has one setting for the number of threads in the whole process; products that are not faster with threads run between
-``enter_single_thread`` and ``leave_single_thread``.
+``import scipy.linalg`` takes 200 ms, loading one of these files 2 ms, and what they import of SciPy 23. They export their
+functions as capsules. OpenBLAS has one setting for the number of threads in the whole process; products that are not
+faster with threads run between ``enter_single_thread`` and ``leave_single_thread``.
 """
 import importlib.machinery
 import importlib.util
@@ -11,6 +11,7 @@ import sys
 from threading import Lock
 
 cimport numpy as cnp
+from libc.limits cimport INT_MAX
 from cpython.pycapsule cimport PyCapsule_GetName, PyCapsule_GetPointer
 
 cnp.import_array()
@@ -22,7 +23,7 @@ cdef extern from * nogil:
     static void (*phintys_set_threads)(int) = NULL;
     static int (*phintys_get_threads)(void) = NULL;
     static pthread_mutex_t phintys_blas_lock = PTHREAD_MUTEX_INITIALIZER;
-    static int phintys_blas_users = 0, phintys_blas_threads = 1;
+    static int phintys_blas_users = 0, phintys_blas_threads = 1, phintys_threads_without = 1;
 
     /* Find a symbol of the loaded library at `path` or of a library it depends on. */
     static void* phintys_symbol(const char* path, const char* name) {
@@ -56,13 +57,14 @@ cdef extern from * nogil:
     static void phintys_leave_single(void) {
         if (!phintys_set_threads) return;
         pthread_mutex_lock(&phintys_blas_lock);
-        if (--phintys_blas_users == 0 && phintys_blas_threads > 1) phintys_set_threads(phintys_blas_threads);
+        if (phintys_blas_users && --phintys_blas_users == 0 && phintys_blas_threads > 1)    /* 0: loaded meanwhile */
+            phintys_set_threads(phintys_blas_threads);
         pthread_mutex_unlock(&phintys_blas_lock);
     }
-    /* The user's setting, which is also known between enter and leave; 1 if it is not known. */
+    /* The user's setting, which is also known between enter and leave. */
     static int phintys_wanted_threads(void) {
         int threads;
-        if (!phintys_set_threads) return 1;
+        if (!phintys_set_threads) return phintys_threads_without;
         pthread_mutex_lock(&phintys_blas_lock);
         threads = phintys_blas_users ? phintys_blas_threads : phintys_get_threads();
         pthread_mutex_unlock(&phintys_blas_lock);
@@ -87,6 +89,7 @@ cdef extern from * nogil:
     int phintys_wanted_threads()
     void phintys_guard_blas_in_fork()
     int (*phintys_get_threads)()
+    int phintys_threads_without        # while no library is loaded what it will want; 1 if it then does not say
 
 PACKAGE = "scipy.linalg."
 # The names of OpenBLAS's functions in SciPy's wheels and in the packages of distributions.
@@ -98,6 +101,8 @@ LETTERS = {cnp.NPY_FLOAT32: "s", cnp.NPY_FLOAT64: "d", cnp.NPY_COMPLEX64: "c", c
 cdef dict capsules = None, lapack_capsules = None
 cdef str title = None
 LOADING = Lock()
+limit = os.environ.get("OPENBLAS_NUM_THREADS", "")
+phintys_threads_without = int(limit) if limit.isdigit() and 0 < int(limit) < INT_MAX else INT_MAX
 
 
 def load_module(name="cython_blas"):
@@ -132,7 +137,7 @@ cdef int load() except -1:
 
 
 cdef int load_now() except -1:
-    global capsules, title
+    global capsules, title, phintys_threads_without
     cdef const char* core
     module = load_module()
     path = os.fsencode(module.__file__)
@@ -140,6 +145,8 @@ cdef int load_now() except -1:
         if phintys_find_threads(path, setter.encode(), getter.encode()):
             phintys_guard_blas_in_fork()
             break
+    else:
+        phintys_threads_without = 1
     title = "SciPy's BLAS"
     for getter in CORE_SYMBOLS:
         core = phintys_blas_core(path, getter.encode())

@@ -271,10 +271,12 @@ def test_the_number_of_threads_is_not_changed():
     assert blas_threads() == before
 
 
-def test_blas_is_loaded_without_scipy_linalg_and_beside_it():
+def test_blas_is_loaded_when_needed_without_scipy_linalg_and_beside_it():
     program = ("import sys, numpy, phintys, phintys.tensor as T\n"
                "x = T.matrix(); f = phintys.function([x], T.dot(x, x))\n"
-               "a = numpy.ones((40, 40)); f(a); assert 'scipy.linalg' not in sys.modules\n"
+               "f(numpy.ones((4, 4))); assert 'scipy' not in sys.modules\n"
+               "a = numpy.ones((400, 400)); f(a)\n"
+               "assert 'scipy.linalg.cython_blas' in sys.modules and 'scipy.linalg' not in sys.modules\n"
                "import scipy.linalg.blas; assert (f(a) == scipy.linalg.blas.dgemm(1, a, a)).all()\n"
                "import scipy.linalg.cython_blas")
     subprocess.run([sys.executable, "-c", program], check=True)
