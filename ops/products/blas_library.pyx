@@ -1,8 +1,8 @@
 """BLAS and LAPACK from SciPy's extension modules ``cython_blas`` and ``cython_lapack``, loaded by path on first use.
 
-``import scipy.linalg`` takes 200 ms, loading one of these files 2 ms, and what they import of SciPy 23. They export their
-functions as capsules. OpenBLAS has one setting for the number of threads in the whole process; products that are not
-faster with threads run between ``enter_single_thread`` and ``leave_single_thread``.
+``import scipy.linalg`` takes 200 ms, loading one of these files 2 ms, and what they import of SciPy 23. They export
+their functions as capsules. OpenBLAS has one setting for the number of threads in the whole process; products that are
+not faster with threads run between ``enter_single_thread`` and ``leave_single_thread``.
 """
 import importlib.machinery
 import importlib.util
