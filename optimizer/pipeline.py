@@ -153,7 +153,6 @@ STAGES = [
     ("drop_unused_outputs", _whole(drop_unused_outputs, FAST_RUN, FAST_COMPILE, "drop_unused_outputs")),
     ("note_lengths", _whole(note_lengths, *_CHECKS)),
     ("scan_simplify1", _of_loops("loops.simplify_loops", FAST_RUN, "scan", "scan_simplify", "scan_eqopt1")),
-    ("scan_unroll", _of_loops("loop_unrolling.unroll_short_loops", FAST_RUN, "scan", "scan_unroll")),
     ("scan_pushout_seqs", _of_loops("loop_pushing.push_before_loops", FAST_RUN, "scan", "scan_pushout",
                                        "scanOp_pushout_seqs_ops")),
     ("scan_pushout_outputs", _of_loops("loop_pushing.push_after_loops", FAST_RUN, "scan", "scan_pushout",

@@ -322,50 +322,6 @@ def test_a_while_loop_that_ends_before_its_last_rows_are_full(step, keep):
         numpy.testing.assert_array_equal(found, wanted)
 
 
-def test_loops_of_few_small_steps_are_unrolled():
-    rows, _ = phintys.scan(lambda h, W: T.tanh(T.dot(h, W)), outputs_info=h0, non_sequences=W, n_steps=2)
-    f = same_values([rows[-1]])
-    assert kernels_of(f.program) == text("""
-        C6 := dot(C1, C3)
-        C7 := Elemwise{tanh}[(0, 0)](C6)
-        C8 := dot(C7, C3)
-        C9 := Elemwise{tanh}[(0, 0)](C8)""")
-
-
-@pytest.mark.parametrize("n_steps", [1, 2, 3])
-@pytest.mark.parametrize("read", [lambda rows: rows, lambda rows: rows[-1], lambda rows: rows[0],
-                                  lambda rows: rows[-2:], lambda rows: rows[::-1][-1],
-                                  lambda rows: rows[:1] + rows.shape[0]])
-def test_unrolled_values_and_gradients(n_steps, read):
-    def step(row, before, last, W):
-        return T.tanh(T.dot(last, W) + before * row.sum()), row * 2
-
-    (states, rows), _ = phintys.scan(step, x, [dict(initial=T.stack([h0, b]), taps=[-2, -1]), None], W,
-                                     n_steps=n_steps)
-    outputs = [read(states), read(rows)]
-    assert loops_of(compiled(outputs)) == []
-    same_values([*outputs, *phintys.grad(outputs[0].sum() + (outputs[1] ** 2).sum(), [h0, b, W, x])])
-
-
-def test_what_is_not_unrolled():
-    def loop(n_steps, **options):
-        rows, _ = phintys.scan(lambda h, W: T.tanh(T.dot(h, W)), outputs_info=h0, non_sequences=W, n_steps=n_steps,
-                               **options)
-        return rows[-1]
-
-    def large(h):
-        for _ in range(40):
-            h = T.tanh(T.dot(h, W))
-        return h
-
-    many, _ = phintys.scan(large, outputs_info=h0, n_steps=2)
-    for result in (loop(4), loop(2, profile=True), loop(3, mode="FAST_RUN"), many[-1]):
-        assert len(loops_of(compiled([result]))) == 1
-    k = T.iscalar()
-    assert len(loops_of(phintys.function([h0, W, k], loop(k)))) == 1
-    assert len(loops_of(compiled([loop(2)], mode=phintys.Mode("vm", "fast_run").excluding("scan_unroll")))) == 1
-
-
 def kernels_of(program):
     """The kernels of a program, with their operands."""
     return [line.split("KERNEL")[1].split("  [")[0].split("  test")[0].strip() for line in listing(program).splitlines()
