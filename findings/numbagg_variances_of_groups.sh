@@ -19,7 +19,8 @@ print("variance of [0, 1, 2, 3] + 1e9:", f"all {numbagg.nanvar(large):.3f},",
       f"of a group {numbagg.group_nanvar(large, one)[0]},",
       "of windows of two", numbagg.move_var(large, window=2).tolist())
 print(f"sum of 100, 100 in int8: all {numbagg.nansum(small)}, of a group {numbagg.group_nansum(small, one[:2])[0]}")
-print(f"variance of 100, 100 in int8: all {numbagg.nanvar(small)}, of a group {numbagg.group_nanvar(small, one[:2])[0]}")
+print(f"variance of 100, 100 in int8: all {numbagg.nanvar(small)},",
+      f"of a group {numbagg.group_nanvar(small, one[:2])[0]}")
 
 def engines(function, values, groups, shown):
     found = [groupby_reduce(values, one[:2], func=function, engine=engine, expected_groups=numpy.arange(groups))[0]

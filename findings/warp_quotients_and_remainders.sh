@@ -1,8 +1,8 @@
 #!/bin/bash
 # NVIDIA Warp 1.19.0 on the CPU: `//` rounds down as in Python and `%` has the sign of the dividend as in C, so that
-# (x // y) * y + x % y is not x, for integers too. The sign of 0 and of NaN is 1, max and min ignore
-# NaN, acos clips what it is given. The gradient of max(0, x) at 0 is 1 and that of max(x, 0) is 0; that of x ** 0 at 0
-# is NaN, and that of acos at 1 is 0.
+# (x // y) * y + x % y is not x, for integers too. The sign of 0 and of NaN is 1, max and min ignore NaN, acos clips what
+# it is given. The gradient of max(0, x) at 0 is 1 and that of max(x, 0) is 0; that of x ** 0 at 0 is NaN, and that of
+# acos at 1 is 0.
 . "$(dirname "$0")/environment" "$(mktemp -d)"
 PYTHON=${PYTHON:-python3.12} install warp-lang==1.19.0 numpy==2.5.5
 shows "x // 3 of integer -7: -3.0
