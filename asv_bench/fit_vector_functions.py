@@ -71,9 +71,23 @@ def log1p_over_argument(t):
     return mpmath.log1p(t) / t if t else mpmath.mpf(1)
 
 
-HALF_LOG_2 = mpmath.log(2) / 2
+def sin_rest(square):
+    """(sin(r) / r - 1) / r^2."""
+    if square < mpmath.mpf(10) ** -20:
+        return square / 120 - mpmath.mpf(1) / 6
+    return (mpmath.sin(mpmath.sqrt(square)) / mpmath.sqrt(square) - 1) / square
+
+
+def by_zero(coefficients, middle):
+    """The coefficients of powers of x, from those of powers of ``x - middle``."""
+    return [sum(mpmath.binomial(k, power) * (-middle) ** (k - power) * coefficients[k]
+                for k in range(power, len(coefficients))) for power in range(len(coefficients))]
+
+
+HALF_LOG_2, SQUARE = mpmath.log(2) / 2, (mpmath.pi / 2) ** 2
 TABLES = [
     ("exp_rest_double", exp_rest, -HALF_LOG_2, HALF_LOG_2, 9), ("exp_rest_float", exp_rest, -HALF_LOG_2, HALF_LOG_2, 4),
+    ("sin_rest_double", sin_rest, 0, SQUARE, 8), ("sin_rest_float", sin_rest, 0, SQUARE, 4),
     ("log1p_over_t_double", log1p_over_argument, 0, 1, 20), ("log1p_over_t_float", log1p_over_argument, 0, 1, 9),
     ("log_gamma_between_1_and_2", log_gamma_over_zeros, 0, 1, 19), ("psi_between_1_and_2", psi_over_distance, 1, 2, 21),
     ("erfinv_center", of_w, 0, 5, 21), ("erfinv_middle", lambda s: of_w(s * s), 2.21875, 4, 23),
@@ -86,6 +100,8 @@ if __name__ == "__main__":
     for name, function, low, high, degree in TABLES:
         coefficients = fit(function, low, high, degree)
         print(f"/* {name}: error {mpmath.nstr(error(function, coefficients, low, high), 3)} */")
+        if name.startswith("sin"):
+            coefficients = by_zero(coefficients, SQUARE / 2)
         single = name.endswith("float")
         numbers = [numpy.float32(c).item().hex() + "f" if single else float(c).hex() for c in coefficients[::-1]]
         print(",\n".join("    " + ", ".join(numbers[k:k + 4]) for k in range(0, len(numbers), 4)))

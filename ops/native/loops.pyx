@@ -148,7 +148,8 @@ cdef class InnerLoop:
         if self.function == NULL:
             return False
         if dtype != "float16":
-            calls.filling.function, calls.filling.fills = calls.usual.function, True
+            calls.filling = calls.usual
+            calls.filling.fills = True
             self.filling, self.vector = <void*>&calls.filling, vector_bytes(provider)
         self.provider, self.overwrites = TITLES[provider], True
         self.cost = cost_of(self.name, dtype, provider) or self.cost

@@ -187,6 +187,14 @@ PHINTYS_INLINE unsigned TYPED(bits_of)(TYPED(Mask) mask) {      /* a bit for eac
 #endif
 }
 
+PHINTYS_INLINE int TYPED(everywhere)(TYPED(Mask) mask) {        /* whether it holds for each lane */
+#ifdef PHINTYS_HAS_NEON
+    return vminvq_u32((uint32x4_t)mask) != 0;
+#else
+    return TYPED(bits_of)(mask) == (1u << SET_BYTES / sizeof(T)) - 1;
+#endif
+}
+
 /* The sum of the lanes. */
 PHINTYS_INLINE T TYPED(total)(TYPED(Vector) value) {
 #if SET_LEVEL == 2

@@ -17,9 +17,15 @@ PHINTYS_INLINE phintys_doubles OF(values_float64)(const char *data) { return *(c
 PHINTYS_INLINE phintys_doubles OF(values_float32)(const char *data) {
 #if SET_LEVEL
     return (phintys_doubles)_mm256_cvtps_pd(_mm_loadu_ps((const float *)data));
+#elif defined(PHINTYS_HAS_NEON)
+    const float32x4_t values = vld1q_f32((const float *)data);
+    return (phintys_doubles){vcvt_f64_f32(vget_low_f32(values)), vcvt_high_f64_f32(values)};
 #else
     return __builtin_convertvector(*(const phintys_near_short_floats *)data, phintys_doubles);
 #endif
+}
+PHINTYS_INLINE phintys_register OF(magnitude)(phintys_register a, phintys_register same) {
+    return (phintys_register)((phintys_words)a & 0x7fffffffffffffff);
 }
 #define PHINTYS_READERS(DTYPE, TYPE) \
     PHINTYS_INLINE double OF(one_values_##DTYPE)(const char *data) { return *(const TYPE *)data; } \
@@ -28,10 +34,12 @@ PHINTYS_INLINE phintys_doubles OF(values_float32)(const char *data) {
         return OF(one_values_##DTYPE)(data) * OF(one_values_##DTYPE)(data); \
     } \
     PHINTYS_INLINE phintys_doubles OF(squares_##DTYPE)(const char *data) { \
-        return OF(values_##DTYPE)(data) * OF(values_##DTYPE)(data); \
+        const phintys_doubles values = OF(values_##DTYPE)(data); \
+        return LANEWISE(phintys_doubles, PHINTYS_TIMES, values, values); \
     } \
     PHINTYS_INLINE phintys_doubles OF(magnitudes_##DTYPE)(const char *data) { \
-        return (phintys_doubles)((phintys_words)OF(values_##DTYPE)(data) & 0x7fffffffffffffff); \
+        const phintys_doubles values = OF(values_##DTYPE)(data); \
+        return LANEWISE(phintys_doubles, OF(magnitude), values, values); \
     }
 PHINTYS_READERS(float32, float)
 PHINTYS_READERS(float64, double)
@@ -55,12 +63,19 @@ PHINTYS_INLINE phintys_floats OF(values_float16)(const char *data) {
 }
 PHINTYS_INLINE float OF(one_values_float16)(const char *data) { return _cvtsh_ss(*(const uint16_t *)data); }
 #else
-PHINTYS_INLINE phintys_doubles OF(plus_doubles)(phintys_doubles a, phintys_doubles b) { return a + b; }
+PHINTYS_INLINE phintys_doubles OF(plus_doubles)(phintys_doubles a, phintys_doubles b) {
+    return LANEWISE(phintys_doubles, PHINTYS_PLUS, a, b);
+}
 PHINTYS_INLINE double OF(plus_double)(double a, double b) { return a + b; }
 PHINTYS_INLINE phintys_doubles OF(add_float_squares)(phintys_doubles a, const char *data) {
-    return a + OF(squares_float32)(data);
+    const phintys_doubles x = OF(values_float32)(data);
+#ifdef PHINTYS_HAS_NEON
+    return (phintys_doubles){vfmaq_f64(a.low, x.low, x.low), vfmaq_f64(a.high, x.high, x.high)};
+#else
+    return a + x * x;
+#endif
 }
-#ifdef __aarch64__
+#ifdef PHINTYS_HAS_NEON
 PHINTYS_INLINE float OF(one_values_float16)(const char *data) { return *(const __fp16 *)data; }
 #elif defined(PHINTYS_HAS_SETS)
 static __attribute__((noinline)) float OF(one_values_float16)(const char *data) {
@@ -72,27 +87,44 @@ PHINTYS_INLINE float OF(one_values_float16)(const char *data) {
 }
 #endif
 PHINTYS_INLINE phintys_floats OF(values_float16)(const char *data) {
+#ifdef PHINTYS_HAS_NEON
+    const float16x8_t values = vld1q_f16((const __fp16 *)data);
+    return (phintys_floats){vcvt_f32_f16(vget_low_f16(values)), vcvt_high_f32_f16(values)};
+#else
     phintys_floats values;
     for (int l = 0; l < 8; l++) values[l] = OF(one_values_float16)(data + 2 * l);
     return values;
+#endif
 }
 #endif
-PHINTYS_INLINE phintys_doubles OF(times_doubles)(phintys_doubles a, phintys_doubles b) { return a * b; }
-PHINTYS_INLINE phintys_floats OF(times_floats)(phintys_floats a, phintys_floats b) { return a * b; }
-PHINTYS_INLINE phintys_floats OF(plus_floats)(phintys_floats a, phintys_floats b) { return a + b; }
+PHINTYS_INLINE phintys_doubles OF(times_doubles)(phintys_doubles a, phintys_doubles b) {
+    return LANEWISE(phintys_doubles, PHINTYS_TIMES, a, b);
+}
+PHINTYS_INLINE phintys_floats OF(times_floats)(phintys_floats a, phintys_floats b) {
+    return LANEWISE(phintys_floats, PHINTYS_TIMES, a, b);
+}
+PHINTYS_INLINE phintys_floats OF(plus_floats)(phintys_floats a, phintys_floats b) {
+    return LANEWISE(phintys_floats, PHINTYS_PLUS, a, b);
+}
 
 /* Extrema: the first NaN stays, as in NumPy. */
-PHINTYS_INLINE phintys_doubles OF(chosen)(phintys_words first, phintys_doubles a, phintys_doubles b) {
-    return (phintys_doubles)((first & (phintys_words)a) | (~first & (phintys_words)b));
+PHINTYS_INLINE phintys_register OF(chosen)(phintys_words first, phintys_register a, phintys_register b) {
+    return (phintys_register)((first & (phintys_words)a) | (~first & (phintys_words)b));
 }
-PHINTYS_INLINE phintys_doubles OF(larger_doubles)(phintys_doubles a, phintys_doubles b) {
+PHINTYS_INLINE phintys_register OF(larger)(phintys_register a, phintys_register b) {
     return OF(chosen)((phintys_words)((a >= b) | (a != a)), a, b);
 }
-PHINTYS_INLINE phintys_doubles OF(smaller_doubles)(phintys_doubles a, phintys_doubles b) {
+PHINTYS_INLINE phintys_register OF(smaller)(phintys_register a, phintys_register b) {
     return OF(chosen)((phintys_words)((a <= b) | (a != a)), a, b);
 }
-PHINTYS_INLINE double OF(larger_double)(double a, double b) { return a >= b || a != a ? a : b; }
-PHINTYS_INLINE double OF(smaller_double)(double a, double b) { return a <= b || a != a ? a : b; }
+PHINTYS_INLINE phintys_doubles OF(larger_doubles)(phintys_doubles a, phintys_doubles b) {
+    return LANEWISE(phintys_doubles, OF(larger), a, b);
+}
+PHINTYS_INLINE phintys_doubles OF(smaller_doubles)(phintys_doubles a, phintys_doubles b) {
+    return LANEWISE(phintys_doubles, OF(smaller), a, b);
+}
+PHINTYS_INLINE double OF(larger_one)(double a, double b) { return a >= b || a != a ? a : b; }
+PHINTYS_INLINE double OF(smaller_one)(double a, double b) { return a <= b || a != a ? a : b; }
 
 /* ---- floats: folds ----------------------------------------------------------------------------------------------- */
 #define PART double
@@ -129,13 +161,13 @@ PHINTYS_INLINE double OF(smaller_double)(double a, double b) { return a <= b || 
 #define KIND maximum
 #define READER values
 #define COMBINE OF(larger_doubles)
-#define COMBINE_ONE OF(larger_double)
+#define COMBINE_ONE OF(larger_one)
 #include "float_folds.template.h"
 
 #define KIND minimum
 #define READER values
 #define COMBINE OF(smaller_doubles)
-#define COMBINE_ONE OF(smaller_double)
+#define COMBINE_ONE OF(smaller_one)
 #include "float_folds.template.h"
 #undef ONLY
 #undef PART

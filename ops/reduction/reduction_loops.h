@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "native/half_floats.h"
-#include "native/sets.h"
+#include "native/vectors.h"
 
 /* Strides are in bytes. `fresh`: totals are written, otherwise the values are added to them.
  * rows: each of `rows` lines of `n` values has a separate total.
@@ -50,16 +50,25 @@ typedef double phintys_in_memory_float64;
 #define PHINTYS_OR(a, b) ((a) | (b))
 #define PHINTYS_AND(a, b) ((a) & (b))
 
+/* Partial results. GCC keeps vectors that are wider than the processor's in memory: for NEON they are two. LANEWISE
+ * applies what it does to each of them. */
+#ifdef PHINTYS_HAS_NEON
+typedef float64x2_t phintys_register;
+typedef uint64x2_t phintys_words;
+typedef struct { float64x2_t low, high; } phintys_doubles;
+typedef struct { float32x4_t low, high; } phintys_floats;
+#define LANEWISE(LANES, OF, a, b) ((LANES){OF((a).low, (b).low), OF((a).high, (b).high)})
+#else
 typedef double phintys_doubles __attribute__((vector_size(32)));
-typedef double phintys_near_doubles __attribute__((vector_size(32), aligned(8), may_alias));
+typedef phintys_doubles phintys_register;
 typedef uint64_t phintys_words __attribute__((vector_size(32)));
 typedef float phintys_floats __attribute__((vector_size(32)));
-typedef float phintys_near_floats __attribute__((vector_size(32), aligned(4), may_alias));
+#define LANEWISE(LANES, OF, a, b) OF(a, b)
+#endif
+typedef phintys_doubles phintys_near_doubles __attribute__((aligned(8), may_alias));
+typedef phintys_floats phintys_near_floats __attribute__((aligned(4), may_alias));
 typedef float phintys_near_short_floats __attribute__((vector_size(16), aligned(4), may_alias));
 
-#ifdef PHINTYS_HAS_SETS
-#include <immintrin.h>
-#endif
 #define LOOPS "reduction/reduction_folds.h"
 #define TWO_SETS                            /* lanes of 32 bytes: wider ones would add in another order */
 #include "native/each_set.h"

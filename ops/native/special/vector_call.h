@@ -6,6 +6,7 @@
 
 typedef struct {
     void* function;
+    int takes_lines;    /* the function takes a line of elements, as LINE of vector_functions.template.h defines it */
     int fills;          /* the result has room for whole vectors, and the last one is stored as a whole: where only a
                          * part was stored, a load of the vector that follows soon takes 15 cycles longer */
 } phintys_vector_call;

@@ -1,7 +1,9 @@
-/* Vector functions that are faster here than in the C library, in the same form: vectors in registers in and out.
+/* Built-in vector functions. Those of the C library take a vector in a register; these take a line of elements, so that
+ * their constants stay in registers from one vector to the next.
  *
- * tanh and softplus(x) = log(1 + exp(x)) are in vector_functions.template.h, for each type and instruction set; others
- * in special_vectors.h. The polynomials are made by asv_bench/fit_vector_functions.py. Included by vector_math.h only.
+ * exp, log, sin, cos, tanh and softplus(x) = log(1 + exp(x)) are in vector_functions.template.h, for each type and
+ * instruction set; others in special_vectors.h. The polynomials are made by asv_bench/fit_vector_functions.py. Included
+ * by vector_math.h only.
  */
 #ifndef PHINTYS_VECTOR_FUNCTIONS_H
 #define PHINTYS_VECTOR_FUNCTIONS_H
@@ -23,6 +25,13 @@ static const double phintys_exp_rest_double[] = {
     0x1.6c16c17889ef1p-10, 0x1.11111111109b5p-7, 0x1.5555555553d68p-5, 0x1.5555555555556p-3, 0x1.0000000000001p-1};
 static const float phintys_exp_rest_float[] = {
     0x1.6d10fcp-10f, 0x1.120b62p-7f, 0x1.55551ap-5f, 0x1.5554dep-3f, 0x1p-1f};
+/* (sin(r) / r - 1) / r^2, by r^2 */
+static const double phintys_sin_rest_double[] = {
+    -0x1.275f3132d0bb5p-57, 0x1.9507ff1d2eab1p-49, -0x1.ae7ee3a7e62e7p-41, 0x1.612460b6ab17ep-33,
+    -0x1.ae64567e733b7p-26, 0x1.71de3a556b9b6p-19, -0x1.a01a01a01a00dp-13, 0x1.1111111111111p-7,
+    -0x1.5555555555555p-3};
+static const float phintys_sin_rest_float[] = {
+    -0x1.9db1ccp-26f, 0x1.719692p-19f, -0x1.a01906p-13f, 0x1.111110p-7f, -0x1.555556p-3f};
 /* log(1 + t) / t, by t - 1/2 */
 static const double phintys_log1p_over_t_double[] = {
     0x1.9a004c84084e0p-16, -0x1.41ce9263aa3b0p-15, 0x1.da6d71b6afabdp-16, -0x1.780c594e32d50p-15, 0x1.76b09d6cf58dep-14,
@@ -34,7 +43,7 @@ static const float phintys_log1p_over_t_float[] = {
     -0x1.a04acap-9f, 0x1.5814ecp-8f, -0x1.bcdc06p-8f, 0x1.7b60aap-7f, -0x1.50e83ep-6f, 0x1.2c1da8p-5f, -0x1.154036p-4f,
     0x1.0f9550p-3f, -0x1.2773a6p-2f, 0x1.9f323ep-1f};
 
-enum { PHINTYS_VECTOR_FUNCTIONS = 5 };
+enum { PHINTYS_VECTOR_FUNCTIONS = 9 };
 
 #define LOOPS "native/special/vector_functions.template.h"
 #define FLOATS
@@ -44,8 +53,9 @@ enum { PHINTYS_VECTOR_FUNCTIONS = 5 };
 /* By the names that C has for such functions: of float, of double. */
 typedef struct { const char* name; void* of[2]; } phintys_vector_function;
 #define VECTOR_FUNCTION(NAME) \
-    {#NAME, {(void*)IN_SET(phintys_##NAME##_float), (void*)IN_SET(phintys_##NAME##_double)}}
-#define VECTOR_FUNCTIONS {VECTOR_FUNCTION(tanh), VECTOR_FUNCTION(gammaln), VECTOR_FUNCTION(psi), \
+    {#NAME, {(void*)IN_SET(NAME##_line_float), (void*)IN_SET(NAME##_line_double)}}
+#define VECTOR_FUNCTIONS {VECTOR_FUNCTION(exp), VECTOR_FUNCTION(log), VECTOR_FUNCTION(sin), VECTOR_FUNCTION(cos), \
+                          VECTOR_FUNCTION(tanh), VECTOR_FUNCTION(gammaln), VECTOR_FUNCTION(psi), \
                           VECTOR_FUNCTION(erfinv), VECTOR_FUNCTION(softplus)}
 
 #endif

@@ -1,11 +1,12 @@
 /* Inner loops that call vector functions, of the C library (glibc's libmvec) or built in, on whole vectors, in NumPy's
  * form.
  *
- * A vector function takes and returns one or two vectors in registers; the loop's data says which one it is
- * (phintys_vector_call). vector_math.template.h has the loops of an instruction set, vector_functions.h the functions
- * that are built in. What is left at the end goes through the same function in a vector that is filled up with the
- * first of the values that are left, so an element's result depends on its value alone. Operands with gaps go through a
- * block of memory on the stack. float16 is computed in float32, as NumPy does. Included by vector_math.pyx only.
+ * A vector function of the C library takes and returns one or two vectors in registers, a built-in one takes a line;
+ * the loop's data says which one it is (phintys_vector_call). vector_math.template.h has the loops of an instruction
+ * set, vector_functions.h the functions that are built in. What is left at the end goes through the same function in a
+ * vector that is filled up with the first of the values that are left, so an element's result depends on its value
+ * alone. Operands with gaps go through a block of memory on the stack. float16 is computed in float32, as NumPy does.
+ * Included by vector_math.pyx only.
  */
 #ifndef PHINTYS_VECTOR_MATH_H
 #define PHINTYS_VECTOR_MATH_H

@@ -7,6 +7,7 @@ ctypedef void (*VectorLoop)(char** arguments, const npy_intp* dimensions, const 
 cdef extern from "native/special/vector_call.h" nogil:
     ctypedef struct phintys_vector_call:
         void* function
+        bint takes_lines
         int fills
 
 cdef VectorLoop vector_loop(str name, str dtype, str provider, phintys_vector_call* call) except? NULL

@@ -78,7 +78,7 @@ cdef VectorLoop vector_loop(str name, str dtype, str provider, phintys_vector_ca
     symbol = symbol_of(name, dtype, instructions)
     if library not in LIBRARIES or symbol is None or not has_set(instructions):
         return NULL
-    call.fills = False
+    call.fills, call.takes_lines = False, library == "phintys"
     if library == "phintys":
         call.function = phintys_built_in_vector_function(level_of(instructions), FUNCTIONS[name].encode(),
                                                          dtype == "float64")

@@ -4,20 +4,23 @@
 #if SET_FUSES
 
 /* ---- operands without gaps --------------------------------------------------------------------------------------- */
+#define STORE_END(TYPE, VALUE) do { \
+    if (call->fills) *(Vector*)(out + i) = VALUE; \
+    else IN_SET(store_part_##TYPE)(out + i, VALUE, (int)(n - i)); \
+} while (0)
 #define PHINTYS_LINES(TYPE) \
-static inline void IN_SET(store_end_##TYPE)(TYPE* out, IN_SET(Vector_##TYPE) value, intptr_t count, int fills) { \
-    if (fills) *(IN_SET(Vector_##TYPE)*)out = value; \
-    else IN_SET(store_part_##TYPE)(out, value, (int)count); \
-} \
 static void IN_SET(unary_line_##TYPE)(const phintys_vector_call* call, const TYPE* x, TYPE* out, intptr_t n) { \
     typedef IN_SET(Register_##TYPE) Register; \
     typedef IN_SET(Vector_##TYPE) Vector; \
     enum { LANES = sizeof(Register) / sizeof(TYPE) }; \
     Register (*of)(Register) = (Register (*)(Register))call->function; \
     intptr_t i = 0; \
+    if (call->takes_lines) { \
+        ((void (*)(const TYPE*, TYPE*, intptr_t, int))call->function)(x, out, n, call->fills); \
+        return; \
+    } \
     for (; i + LANES <= n; i += LANES) *(Vector*)(out + i) = of(*(const Vector*)(x + i)); \
-    if (i < n) IN_SET(store_end_##TYPE)(out + i, of(IN_SET(load_filled_##TYPE)(x + i, (int)(n - i))), n - i, \
-                                        call->fills); \
+    if (i < n) STORE_END(TYPE, of(IN_SET(load_filled_##TYPE)(x + i, (int)(n - i)))); \
 } \
 static void IN_SET(binary_line_##TYPE)(const phintys_vector_call* call, const TYPE* x, const TYPE* y, TYPE* out, \
                                        intptr_t n) { \
@@ -27,9 +30,8 @@ static void IN_SET(binary_line_##TYPE)(const phintys_vector_call* call, const TY
     Register (*of)(Register, Register) = (Register (*)(Register, Register))call->function; \
     intptr_t i = 0; \
     for (; i + LANES <= n; i += LANES) *(Vector*)(out + i) = of(*(const Vector*)(x + i), *(const Vector*)(y + i)); \
-    if (i < n) IN_SET(store_end_##TYPE)(out + i, of(IN_SET(load_filled_##TYPE)(x + i, (int)(n - i)), \
-                                                    IN_SET(load_filled_##TYPE)(y + i, (int)(n - i))), n - i, \
-                                        call->fills); \
+    if (i < n) STORE_END(TYPE, of(IN_SET(load_filled_##TYPE)(x + i, (int)(n - i)), \
+                                  IN_SET(load_filled_##TYPE)(y + i, (int)(n - i)))); \
 }
 PHINTYS_LINES(float)
 PHINTYS_LINES(double)
