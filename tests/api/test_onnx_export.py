@@ -231,6 +231,22 @@ def test_pooling(mode, rank):
           rtol=1e-6)
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "int8", "uint8", "bool"])
+def test_cumulative_sums_triangles_and_positions(dtype):
+    x, v, k = T.matrix("x", dtype=dtype), T.vector("v", dtype=dtype), T.bscalar("k")
+    value = RANDOM.integers(0, 3, (4, 5)).astype(dtype)
+    given = [x, v, k], [T.cumsum(x), T.cumsum(x, axis=0), T.cumsum(x, axis=-1), T.cumsum(v), *x.nonzero(), *v.nonzero(),
+                        T.tril(x), T.triu(x, 1), T.tril(x, k), T.triu(x, k - 2)]
+    check(*given, value, value[0], 1)
+
+
+def test_ranges():
+    n, k = T.lscalar("n"), T.bscalar("k")
+    outputs = [T.arange(n), T.arange(k, n), T.arange(n, k, -2), T.arange(n, dtype="int8"), T.arange(n) * 0.5]
+    check([n, k], outputs, 7, -3)
+    check([n, k], outputs, 0, 5)
+
+
 def test_a_file(tmp_path):
     x = T.dvector("x")
     phintys.export_onnx(phintys.function([x], x * 2), tmp_path / "model.onnx", name="double")
@@ -239,6 +255,7 @@ def test_a_file(tmp_path):
 
 def refusals():
     x, n, z, w = T.dvector("x"), T.lvector("n"), T.zvector("z"), phintys.shared(numpy.ones(2), "w")
+    h = T.vector("h", dtype="float16")
     pooled = T.signal.pool.pool_2d(T.fmatrix("q"), (2, 2), ignore_border=False)
     sorted_rows = loop(lambda a, b: T.sort(a + b), outputs_info=x, sequences=T.outer(x, x))
     draw = RandomStreams(1).normal(size=(3,))
@@ -248,6 +265,10 @@ def refusals():
             "draw": ([], draw, None, "ONNX has no equal of|keeps no values"),
             "gamma": ([x], T.gamma(x), None, "the function gamma"),
             "sort": ([x], T.sort(x), None, "no translation of this op"),
+            "products": ([x], T.cumprod(x), None, "cumulative products"),
+            "half sums": ([h], T.cumsum(h), None, "cumulative sums of float16"),
+            "half triangle": ([h], T.tril(T.outer(h, h)), None, "triangles of float16"),
+            "range": ([x], T.arange(x[0]), None, "ranges of floats"),
             "set": ([x], T.set_subtensor(x[:1], 0), None, "no translation of this op"),
             "border": ([pooled.owner.inputs[0]], pooled, None, "reach beyond the images"),
             "step": ([x, n], x[::n[0]], None, "a step that is computed")}

@@ -184,16 +184,19 @@ def save(path, functions, key=None, include_graph=False):
 
     parts = dumped(functions, key, include_graph)
     path = os.fspath(path)
-    with NamedTemporaryFile(dir=os.path.dirname(path) or ".", prefix=os.path.basename(path), delete=False) as file:
-        try:
-            for part in parts:
-                file.write(part)
-            file.close()
-            os.replace(file.name, path)
-        except BaseException:
-            with suppress(OSError):
-                os.unlink(file.name)
-            raise
+    try:
+        with NamedTemporaryFile(dir=os.path.dirname(path) or ".", prefix=os.path.basename(path), delete=False) as file:
+            try:
+                for part in parts:
+                    file.write(part)
+                file.close()
+                os.replace(file.name, path)
+            except BaseException:
+                with suppress(OSError):
+                    os.unlink(file.name)
+                raise
+    except OSError as error:                        # which names the temporary file
+        raise OSError(error.errno, error.strerror, path) from error
 
 
 def dumped(functions, key=None, include_graph=False):

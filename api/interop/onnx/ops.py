@@ -16,6 +16,8 @@ from phintys.interop.onnx.loops import LOOPS
 from phintys.interop.onnx.model import FLOATS, WIDE, ExportError, Translation, Value
 from phintys.ops.convolution.convolution import AbstractConv
 from phintys.ops.creation.alloc import Alloc
+from phintys.ops.creation.allocation import ARange
+from phintys.ops.cumulative.cumulative import CumOp
 from phintys.ops.elementwise.elementwise import Elemwise
 from phintys.ops.elementwise.scalar_code import CodeBuilder, loop_name
 from phintys.ops.graphs.ifelse import IfElse
@@ -24,7 +26,9 @@ from phintys.ops.identity.assertion import Assert
 from phintys.ops.identity.deep_copy import DeepCopyOp
 from phintys.ops.identity.equal_lengths import EqualLengths
 from phintys.ops.indexing.advanced_subtensor import AdvancedSubtensor1
+from phintys.ops.indexing.nonzero import Nonzero
 from phintys.ops.indexing.subtensor import Subtensor
+from phintys.ops.linalg.triangle import Triangle
 from phintys.ops.loops.first_rows import EnoughRows, FirstRows, StepCount
 from phintys.ops.loops.loop import Scan
 from phintys.ops.nnet.softmax import LogSoftmax, Softmax, SoftmaxWithBias
@@ -271,6 +275,42 @@ def _take(t: Translation, node: Any, inputs: Sequence[str]) -> list[str]:
     return [t.node("Gather", x, positions if dtype in ("int32", "int64") else t.cast(positions, "int64"), axis=0)]
 
 
+def _cumulative(t: Translation, node: Any, inputs: Sequence[str]) -> list[str]:
+    x, (name,), result = node.inputs[0].type, inputs, node.outputs[0].type.dtype
+    if node.op.mode != "add":
+        raise ExportError("cumulative products")
+    wide = result if result in ("float32", "float64") else "int64"          # of integers the bits are the same
+    if result in FLOATS and wide != result:
+        raise ExportError(f"cumulative sums of {result}")
+    name = name if x.dtype == wide else t.cast(name, wide)
+    if node.op.axis is None:
+        name = t.node("Reshape", name, t.constant([-1], "int64"))
+    name = t.node("CumSum", name, t.constant((node.op.axis or 0) % max(x.ndim, 1), "int64"))
+    return [name if wide == result else t.cast(name, result)]
+
+
+def _range(t: Translation, node: Any, inputs: Sequence[str]) -> list[str]:
+    dtypes = [x.type.dtype for x in node.inputs]
+    if "int" not in node.op.dtype or not all(["int" in dtype for dtype in dtypes]):
+        raise ExportError("ranges of floats, which NumPy rounds by rules of its own")
+    name = t.node("Range", *[_lengths(t, *pair) for pair in zip(inputs, dtypes)])
+    return [name if node.op.dtype == "int64" else t.cast(name, node.op.dtype)]
+
+
+def _triangle(t: Translation, node: Any, inputs: Sequence[str]) -> list[str]:
+    (x, bound), dtype = inputs, node.inputs[0].type.dtype
+    wide = dtype if dtype in ("float32", "float64", "int64", "bool") else "int64"
+    if dtype in FLOATS and wide != dtype:
+        raise ExportError(f"triangles of {dtype}")
+    name = t.node("Trilu", x if dtype == wide else t.cast(x, wide), _lengths(t, bound, node.inputs[1].type.dtype),
+                  upper=int(node.op.upper))
+    return [name if dtype == wide else t.cast(name, dtype)]
+
+
+def _nonzero(t: Translation, node: Any, inputs: Sequence[str]) -> list[str]:
+    return [t.node("NonZero", *inputs)]
+
+
 def _softmax(kind: str) -> Callable[..., list[str]]:
     def row(t: Translation, node: Any, inputs: Sequence[str]) -> list[str]:
         x = t.node("Add", *inputs) if len(inputs) > 1 else inputs[0]
@@ -349,6 +389,7 @@ OPS: list[tuple[type, Callable[..., list[str]]]] = [
     (AdvancedSubtensor1, _take), (Softmax, _softmax("Softmax")), (LogSoftmax, _softmax("LogSoftmax")),
     (SoftmaxWithBias, _softmax("Softmax")), (AbstractConv, _convolution), (IfElse, choice), (Rebroadcast, _same),
     (SpecifyShape, _same), (CpuContiguous, _same), (Assert, _same), (EqualLengths, _same), (DeepCopyOp, _same),
+    (CumOp, _cumulative), (ARange, _range), (Triangle, _triangle), (Nonzero, _nonzero),
     (FirstRows, _first_rows), (EnoughRows, _same), (StepCount, _same), (Pool, _pooling), (Scan, whole_loop),
     (OpFromGraph, opened),
 ]

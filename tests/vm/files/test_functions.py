@@ -141,8 +141,12 @@ def test_a_file_is_replaced_as_a_whole(tmp_path):
     with pytest.raises(TypeError, match="what is to be saved holds a object"):
         phintys.save(tmp_path / "f", [f, object()])
     assert (tmp_path / "f").read_bytes() == before and os.listdir(tmp_path) == ["f"]
-    with pytest.raises(OSError):
-        f.save(tmp_path / "none" / "f")
+    (tmp_path / "folder").mkdir()
+    for place in (tmp_path / "none" / "f", tmp_path / "folder"):
+        with pytest.raises(OSError) as raised:
+            f.save(place)
+        assert str(raised.value).endswith(f": {str(place)!r}")         # and no temporary file is named
+    assert sorted(os.listdir(tmp_path)) == ["f", "folder"]
     phintys.function([x], x + 2).save(tmp_path / "f")
     assert phintys.load(tmp_path / "f")([1.0]).tolist() == [3.0]
 
