@@ -175,7 +175,8 @@ class KnownShapes:
     def _is_leaf(self, variable):
         """Return whether a variable needs no computation; its value is then recorded."""
         if variable.owner is None and variable not in self.values:
-            self.values[variable] = numpy.asarray(variable.data) if isinstance(variable, Constant) else None
+            data = variable.data if isinstance(variable, Constant) else None
+            self.values[variable] = data if data is None or variable.type.layout is None else numpy.asarray(data)
         return variable.owner is None
 
     def _compute(self, node):

@@ -4,10 +4,13 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+import scipy.sparse
 
 import phintys
+import phintys.sparse
 import phintys.tensor as T
 from phintys.ifelse import ifelse
+from phintys.reports.predicted_shapes import KnownShapes
 from phintys.vm.pool import pool_statistics, reset_peak
 
 MODES = [True, False, "plan"]
@@ -229,3 +232,10 @@ def test_a_plot_without_a_target_is_a_new_figure():
     axes = function.memory_report([argument.shape for argument in arguments]).plot()
     assert axes.figure.number in pyplot.get_fignums()
     pyplot.close(axes.figure)
+
+
+def test_constants_that_are_no_arrays():
+    """A sparse matrix is a value; an absent bound of a slice is no array, so what it is part of is not known."""
+    matrix, known = phintys.sparse.as_sparse_variable(scipy.sparse.csr_matrix(np.eye(3) * 2)), KnownShapes()
+    assert known.value(phintys.sparse.sp_sum(matrix)) == 6
+    assert known.value(phintys.sparse.sp_sum(matrix[1:])) is None
