@@ -44,7 +44,7 @@ ifneq ($(origin CC),default)
 export CC
 endif
 
-.PHONY: help demo test test-long array-api-tests test-interop interop test-gpu gpu-visit check lint types coverage develop editable annotate build-times stress bench docs clean \
+.PHONY: help demo test test-long array-api-tests test-interop interop test-gpu gpu-visit check lint types coverage develop editable annotate build-times wheel-check stress bench docs clean \
 	list-sources
 .DELETE_ON_ERROR:
 
@@ -61,6 +61,7 @@ help:
 	@echo 'make develop   build in the source tree, for an editable install'
 	@echo 'make annotate  write a page for each Cython file that shows the C code of each line'
 	@echo 'make build-times  build anew and say what Cython and the C compiler take for each module'
+	@echo 'make wheel-check  build the wheel twice, in other places and at other times, and compare the bytes'
 	@echo 'make stress    run the tests with poisoned memory, and under AddressSanitizer'
 	@echo 'make test-gpu  run the tests of the GPU on the GPU of this machine (needs pycuda, and NVRTC or nvcc)'
 	@echo 'make campaign-random MINUTES=60  look for faults: also -faults -signals -forks -threads -sanitizers -mutants -native -soak'
@@ -115,6 +116,10 @@ editable: $(STAMPS)/editable.stamp
 
 annotate: $(STAMPS)/build-requirements.stamp
 	$(RUN) setup.py -q annotate
+
+# The wheel of a commit has the same bytes wherever and whenever it is built; PHINTYS_ONLY builds some of the modules.
+wheel-check: $(STAMPS)/build-requirements.stamp
+	.ci/same_wheels $(RUN)
 
 # Below build/times; nothing that was built before is changed. A cache of the C compiler would hide what it takes.
 build-times: $(STAMPS)/build-requirements.stamp
