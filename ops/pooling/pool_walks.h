@@ -58,40 +58,40 @@ PHINTYS_INLINE npy_intp phintys_pool_stripe(const phintys_column_walk* walk, int
 #include "native/each_set.h"
 
 /* The shortest line for a walk by vectors of `lanes` elements that has `length` elements. */
-PHINTYS_INLINE npy_intp phintys_pool_line(npy_intp length, int step, npy_intp lanes) {
+PHINTYS_INLINE npy_intp phintys_pool_line(npy_intp length, npy_intp step, npy_intp lanes) {
     if (step == 1 || length <= lanes) return phintys_most(length, lanes);
     return phintys_most((length + 1) / 2 * 2, 2 * lanes);
 }
 
-/* Plan a walk by the vectors, up to those of a set, with which lines are shortest; returns 0 if there is none. Operands
- * must be without gaps. The room has frames for images and gradients, and copies of the maxima and gradients at the
- * ends of memory, with what is read before and after them. */
+/* Plan a walk; returns 0 if there is none. It is by the widest vectors, up to those of a set, for which images need no
+ * frame, else by the widest: an image of 8 x 8 without padding by eight elements, as it is, and with one by sixteen.
+ * Operands must be without gaps. The room has frames for images and gradients, and copies of the maxima and gradients
+ * at the ends of memory, with what is read before and after them. */
 static int phintys_plan_column_walk(phintys_column_walk* walk, const phintys_pooling* p, int set) {
     static const phintys_column_walk_task tasks[2][PHINTYS_SETS] = {FOR_EACH_SET(walk_gradient_float),
                                                                     FOR_EACH_SET(walk_gradient_double)};
     const npy_intp *shape = p->shape + p->outer, window = p->window[0], step = p->step[0];
-    npy_intp needed[2], lanes = 0;
+    npy_intp needed[2];
     if (p->typenum != NPY_FLOAT && p->typenum != NPY_DOUBLE) return 0;
     if (p->pooled != 2 || p->window[1] != window || p->step[1] != step) return 0;
     if ((window != 2 && window != 3) || (step != 1 && step != 2) || p->count[0] < 1 || p->count[1] < 1) return 0;
     for (int axis = 0; axis < 2; axis++)
         needed[axis] = phintys_most(p->pad[axis] + shape[axis], (p->count[axis] - 1) * step + window);
+    walk->framed = p->pad[0] || p->pad[1] || needed[0] != shape[0];
+    int chosen = set;
+    while (!walk->framed && chosen >= 0 && phintys_pool_line(needed[1], step, (16 << chosen) / p->itemsize) != shape[1])
+        chosen--;
+    if (chosen < 0) walk->framed = 1, chosen = set;
+    const npy_intp lanes = (16 << chosen) / p->itemsize;
+    walk->task = tasks[p->typenum == NPY_DOUBLE][chosen];
     walk->rows = needed[0];
-    walk->line = NPY_MAX_INTP;
-    for (; set >= 0; set--) {
-        const npy_intp line = phintys_pool_line(needed[1], (int)step, (16 << set) / p->itemsize);
-        if (line >= walk->line) continue;
-        walk->line = line;
-        walk->task = tasks[p->typenum == NPY_DOUBLE][set];
-        lanes = (16 << set) / p->itemsize;
-    }
+    walk->line = phintys_pool_line(needed[1], step, lanes);
     walk->kind = (step == 1 ? POOL_TWOS_BY_ONE : walk->line == lanes ? POOL_PAIRS_OF_TWOS : POOL_TWOS) + (window == 3);
     walk->images = 1;
     for (int axis = 0; axis < p->outer; axis++) walk->images *= p->shape[axis];
     walk->size = shape[0] * shape[1];
     walk->results = p->count[0] * p->count[1];
     walk->elements = walk->rows * walk->line;
-    walk->framed = p->pad[0] || p->pad[1] || walk->rows != shape[0] || walk->line != shape[1];
     if (walk->framed && walk->elements * p->itemsize > POOL_FRAME_BYTES) return 0;
     const npy_intp images = phintys_pool_at_once(walk), frames = walk->framed || images > 1 ? walk->elements : 0;
     walk->room = (2 * (images * (walk->results + frames) + 4 * lanes) * p->itemsize + 63) / 64 * 64;
