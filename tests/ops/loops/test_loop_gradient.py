@@ -59,10 +59,11 @@ def test_gradients(cost, backwards, mode):
         numpy.testing.assert_allclose(got, expected, rtol=1e-10, atol=1e-14)
 
 
-def test_second_derivatives_and_directions():
+@pytest.mark.parametrize("of", [[s, a, w], [w]])        # of w alone, only sums over steps lead to the backward loop
+def test_second_derivatives_and_directions(of):
     def derivatives(build):
         cost = COSTS["all rows"](*build())
-        gradients = phintys.grad(cost, [s, a, w])
+        gradients = phintys.grad(cost, of)
         second = phintys.grad(sum([(gradient ** 2).sum() for gradient in gradients]), [s, a, b, w])
         along = phintys.gradient.Rop(build(), [s, a, b, w], [T.cos(s), a * 2, b + 1, w ** 2])
         return phintys.function([s, a, b, w], [*second, *along])(*VALUES)

@@ -2,6 +2,7 @@
 import numpy
 from optimized_graphs import FAST_COMPILE, operations, optimized, variable
 
+from phintys.graph.apply import Apply
 from phintys.graph.function_graph import FunctionGraph
 from phintys.ops.elementwise.scalar import exp, sub
 from phintys.optimizer.passes.merge import merge
@@ -19,6 +20,14 @@ def test_equal_computations_become_one():
 def test_operands_in_another_order_are_another_computation():
     fgraph = FunctionGraph([x, y], [sub(x, y), sub(y, x)])
     assert merge(fgraph) == 0
+
+
+def test_results_of_different_types_are_not_equal():
+    """An op of a user may choose them by more than its inputs."""
+    op = exp(x).owner.op
+    outputs = [Apply(op, [x], [variable(kind, None)]).outputs[0] for kind in ("d1", "f1")]
+    fgraph = FunctionGraph([x], outputs)
+    assert merge(fgraph) == 0 and len(fgraph.apply_nodes) == 2
 
 
 def test_constants_merge_by_value_and_dtype():
