@@ -9,7 +9,7 @@ OWNERS = {
     ("argument", ""): "the caller's, only read",
     ("argument", "held"): "the caller's, only read; a borrowed result may show it",
     ("argument", "mutable"): "the caller's, may be overwritten; copied first if it is read-only or overlaps another",
-    ("shared", ""): "its container's",
+    ("shared", ""): "the shared variable's",
     ("constant", ""): "the program's, never written",
     ("value", "lent"): "the program's, lent to the caller; the next call writes to it again",
     ("value", "shown"): "shown to the caller without a copy",
@@ -70,7 +70,7 @@ def remarks_on_results(program, instruction, names):
             owner = program.cells[root]
             whose = OWNERS.get((owner.kind, "")) if owner.kind != "value" else None
             if whose is not None:
-                reason = "" if root == cell else f"it is {names[root]}'s memory, "
+                reason = "its memory is " if root == cell else f"it is {names[root]}'s memory, "
                 remarks[cell] = f"{names[cell]} is copied: {reason}{whose.partition(',')[0]}"
             elif root in last:
                 remarks[cell] = f"{names[cell]} is copied while {names[last[root]]} is in the same memory"

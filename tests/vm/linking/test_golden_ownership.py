@@ -276,7 +276,7 @@ def test_the_listing_says_who_owns_what():
         "C0": "the caller's, only read",
         "C1": "the caller's, may be overwritten; copied first if it is read-only or overlaps another",
         "C2": "the caller's, only read; a borrowed result may show it",
-        "C3": "its container's",
+        "C3": "the shared variable's",
         "C4": "the program's, lent to the caller; the next call writes to it again; takes C1's memory, unless others "
               "refer to it",
         "C5": "shown to the caller without a copy; a view of C2",
@@ -304,7 +304,7 @@ def test_the_listing_says_what_is_copied_and_why():
     assert any("because it is stored too" in reason for reason in reasons([x], new, updates=[(w, new)]))
     assert any("because it is an argument" in reason for reason in reasons([x], updates=[(w, x)]))
     assert any("C1 is copied: it is C0's memory, the caller's" in reason for reason in reasons([m], m.T))
-    assert any("C0 is copied: its container's" in reason for reason in reasons([], w))
+    assert any("C0 is copied: its memory is the shared variable's" in reason for reason in reasons([], w))
     assert any("Increment overwrites it" in reason for reason in reasons([], Increment()(w), accept_inplace=True))
     assert any("C3 is copied while C2 is in the same memory" in reason
                for reason in reasons([x], [(x * 2)[::-1], x * 2]))
