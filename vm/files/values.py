@@ -39,7 +39,6 @@ REBUILDERS = ("ops.types.scalar_type:get_scalar_type", "ops.elementwise.scalar_o
 # Lists of a program, and what is in them.
 PARTS = (("kernels", Kernel), ("containers", Container), ("calls", DescribedNode), ("cells", CellLayout),
          ("known_cell_texts", CellText), ("known_instruction_texts", InstructionText))
-DEPTH = 200                                                 # of values in values
 PLAIN_STATES = {"RandomState": ("MT19937",),
                 "Generator": ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")}
 
@@ -248,7 +247,6 @@ class Reader:
         self.arrays, self.modules, self.trusted = arrays, modules, trusted
         self.rows = READERS
         self._known = {}
-        self._depth = 0
 
     def read(self, written):
         """The value that JSON describes.
@@ -267,12 +265,7 @@ class Reader:
         (key, content), = written.items()
         if key not in self.rows:
             raise FileError(f"a value is described by the unknown key {key!r}")
-        self._depth += 1
-        if self._depth > DEPTH:
-            raise FileError(f"more than {DEPTH} values are in each other")
-        value = self.rows[key](self, content)
-        self._depth -= 1
-        return value
+        return self.rows[key](self, content)
 
     def several(self, written):
         """A list of values."""
