@@ -6,6 +6,7 @@ from program_listings import code, listing, m, shared, x, y
 import phintys
 import phintys.tensor as T
 from phintys import In, Out
+from phintys.ifelse import ifelse
 
 
 class Increment(phintys.Op):
@@ -249,6 +250,14 @@ def test_a_mutable_argument_is_overwritten():
         DROP    C0
         RESULT  C1
         HALT""")
+
+
+def test_what_a_branch_chooses_is_not_in_the_memory_of_an_argument():
+    """The caller has that array already; only what is computed before the result may take it."""
+    flag = T.iscalar("flag")
+    f = phintys.function([flag, In(x, mutable=True), y], ifelse(flag, x + 1, y * 2))
+    given = np.arange(3.0)
+    assert not np.shares_memory(f(1, given, given + 1), given)
 
 
 def test_an_argument_that_the_users_own_op_overwrites():
