@@ -9,7 +9,8 @@ import subprocess
 import sys
 
 def tried():
-    found = subprocess.run([sys.executable, "-c", "import zarr; print(zarr.__version__)"], capture_output=True, text=True)
+    found = subprocess.run([sys.executable, "-c", "import zarr; print(zarr.__version__)"], text=True,
+                           capture_output=True)
     return (found.stdout or found.stderr.splitlines()[-1]).strip()
 
 print("import zarr:", tried())
