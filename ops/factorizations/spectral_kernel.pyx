@@ -272,7 +272,9 @@ cdef class SVDKernel(SpectralKernel):
             self.find_numpys_loop("svd_f" if full else "svd_s", dtype)
 
     cdef int find_numpys_loop(self, str name, str dtype) except -1:
-        cdef object ufunc = getattr(numpy.linalg._umath_linalg, name)
+        # Before NumPy 2.2 there are two ufuncs with this loop, for the length of one side and of the other.
+        cdef object module = numpy.linalg._umath_linalg
+        cdef object ufunc = getattr(module, name, None) or getattr(module, name.replace("_", "_m_"))
         cdef int index = [types[0] for types in ufunc.types].index(numpy.dtype(dtype).char)
         cdef PyUFuncObject* table = <PyUFuncObject*><PyObject*>ufunc
         self.loop, self.data = table.functions[index], table.data[index] if table.data != NULL else NULL
