@@ -3,7 +3,6 @@
 The choices are separate operands, or the slices of one operand along its first dimension. Dimensions of length 1 are
 broadcast, whether their types declare it or not.
 """
-from libc.stdint cimport int64_t
 from libc.string cimport memset
 from numpy cimport npy_intp
 
@@ -22,15 +21,15 @@ cdef extern from "alloca.h" nogil:
     void* alloca(size_t)
 
 cdef extern from "indexing/choose_loops.h" nogil:
-    ctypedef void (*ListedLoop)(char* result, const int64_t* numbers, npy_intp count, const char** data,
+    ctypedef void (*ListedLoop)(char* result, const npy_intp* numbers, npy_intp count, const char** data,
                                 const npy_intp* strides) nogil
-    ctypedef void (*SlicedLoop)(char* result, const int64_t* numbers, npy_intp count, const char* data, npy_intp step,
+    ctypedef void (*SlicedLoop)(char* result, const npy_intp* numbers, npy_intp count, const char* data, npy_intp step,
                                 npy_intp stride) nogil
     const ListedLoop* phintys_choose_listed
     const SlicedLoop* phintys_choose_sliced
-    void wrap_numbers(int64_t* numbers, npy_intp count, int64_t choices)
-    void clip_numbers(int64_t* numbers, npy_intp count, int64_t choices)
-    npy_intp first_unknown(const int64_t* numbers, npy_intp count, int64_t choices)
+    void wrap_numbers(npy_intp* numbers, npy_intp count, npy_intp choices)
+    void clip_numbers(npy_intp* numbers, npy_intp count, npy_intp choices)
+    npy_intp first_unknown(const npy_intp* numbers, npy_intp count, npy_intp choices)
 
 cdef enum:
     BLOCK = 512                     # numbers: 4 KiB of the stack

@@ -9,19 +9,19 @@
 #include "native/copy_loops.h"
 
 /* Element i of the line of choice n is at data[n] + i * strides[n]. */
-typedef void (*ListedLoop)(char *result, const int64_t *numbers, npy_intp count, const char *const *data,
+typedef void (*ListedLoop)(char *result, const npy_intp *numbers, npy_intp count, const char *const *data,
                            const npy_intp *strides);
 /* For choices that are slices of one array: element i of the line of choice n is at data + n * step + i * stride. */
-typedef void (*SlicedLoop)(char *result, const int64_t *numbers, npy_intp count, const char *data, npy_intp step,
+typedef void (*SlicedLoop)(char *result, const npy_intp *numbers, npy_intp count, const char *data, npy_intp step,
                            npy_intp stride);
 
 #define DEFINE_CHOOSING(SIZE)                                                                                          \
-    static void choose_listed_##SIZE(char *result, const int64_t *numbers, npy_intp count,                             \
+    static void choose_listed_##SIZE(char *result, const npy_intp *numbers, npy_intp count,                            \
                                      const char *const *data, const npy_intp *strides) {                               \
         for (npy_intp i = 0; i < count; i++)                                                                           \
             ((Word##SIZE *)result)[i] = *(const Word##SIZE *)(data[numbers[i]] + i * strides[numbers[i]]);             \
     }                                                                                                                  \
-    static void choose_sliced_##SIZE(char *result, const int64_t *numbers, npy_intp count, const char *data,           \
+    static void choose_sliced_##SIZE(char *result, const npy_intp *numbers, npy_intp count, const char *data,          \
                                      npy_intp step, npy_intp stride) {                                                 \
         for (npy_intp i = 0; i < count; i++)                                                                           \
             ((Word##SIZE *)result)[i] = *(const Word##SIZE *)(data + numbers[i] * step + i * stride);                  \
@@ -36,19 +36,19 @@ static const SlicedLoop phintys_choose_sliced[] = {choose_sliced_1, choose_slice
 
 /* ---- the numbers ------------------------------------------------------------------------------------------------- */
 /* Bring numbers into [0, choices): by the remainder, or by the nearest number. */
-static void wrap_numbers(int64_t *numbers, npy_intp count, int64_t choices) {
+static void wrap_numbers(npy_intp *numbers, npy_intp count, npy_intp choices) {
     for (npy_intp i = 0; i < count; i++)
         if ((uint64_t)numbers[i] >= (uint64_t)choices) numbers[i] = (numbers[i] % choices + choices) % choices;
 }
 
-static void clip_numbers(int64_t *numbers, npy_intp count, int64_t choices) {
+static void clip_numbers(npy_intp *numbers, npy_intp count, npy_intp choices) {
     for (npy_intp i = 0; i < count; i++)
         numbers[i] = numbers[i] < 0 ? 0 : numbers[i] >= choices ? choices - 1 : numbers[i];
 }
 
 /* The position of the first number that is not that of a choice, or -1. The unsigned comparison also covers negative
  * numbers. */
-static npy_intp first_unknown(const int64_t *numbers, npy_intp count, int64_t choices) {
+static npy_intp first_unknown(const npy_intp *numbers, npy_intp count, npy_intp choices) {
     for (npy_intp i = 0; i < count; i++)
         if ((uint64_t)numbers[i] >= (uint64_t)choices) return i;
     return -1;
