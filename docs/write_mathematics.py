@@ -28,7 +28,8 @@ the others since 2.35. phintys looks for it when the first function is compiled.
 | ARM64 (NEON) | the nine built-in ones; else NumPy's and SciPy's loops |
 
 SLEEF is not used: with AVX2 its functions of at most 1 ulp (version 3.5.1, thirteen of them) take 1.4 to 8 times as
-long as the fastest of libmvec's and the built-in ones, and `arcsinh`, `arccosh` and `log1p` of large float32 are infinite.
+long as the fastest of libmvec's and the built-in ones, and its `arcsinh`, `arccosh` and `log1p` of large float32 are
+infinite.
 
 The built-in functions have the same bits with AVX2, AVX-512 and NEON. On ARM the tables of AVX2 decide, as no speed was
 measured there. libmvec has functions for ARM64 from glibc 2.38 on, whose errors were not measured: they are not used.
