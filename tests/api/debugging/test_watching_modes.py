@@ -12,6 +12,7 @@ from phintys import function, gof
 from phintys.compile import MonitorMode, NanGuardMode
 from phintys.compile.monitormode import detect_nan
 from phintys.compile.nanguardmode import contains_inf, contains_nan
+from phintys.debugging.nan_guard_mode import contains_big
 
 VALUE = np.array([3.0, 1.0, 4.0])
 
@@ -41,6 +42,13 @@ def test_nan_guard(name):
     with pytest.raises(AssertionError, match=f"(?s){words}") as caught:
         f([4.0, value])
     assert f"{__file__}:" in str(caught.value)
+
+
+def test_large_numbers():
+    for dtype, large in (("float64", 1e11), ("float32", -1e11), ("complex64", 1e11j), ("int64", 10**11)):
+        assert contains_big(np.array([1, large], dtype)) and not contains_big(np.array([1, 5], dtype))
+    assert not contains_big(np.array([127], "int8")) and not contains_big(np.array([], "float64"))
+    assert not contains_big(np.array([True])) and not contains_big("1e11")
 
 
 def test_nan_guard_sees_intermediate_and_shared_values_but_not_what_is_tagged():

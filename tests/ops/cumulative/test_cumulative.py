@@ -50,6 +50,12 @@ def test_results_keep_the_dtype(name, dtype):
             check_values(*over(name, axis), [values(shape, dtype)], modes=MODES[:1])
 
 
+@pytest.mark.parametrize("shape", [(1100000,), (550000, 2)])
+def test_lines_of_more_elements_than_a_loop_takes_at_once(shape):
+    """After some of them it is asked whether the call is to end; the sum goes on where it was."""
+    check_values(*over("cumsum", 0), [numpy.ones(shape)], modes=MODES[:1])
+
+
 def test_integers_wrap():
     array = numpy.full(5, 100, "int8")
     check_values(*over("cumsum", 0), [array])

@@ -28,6 +28,7 @@ CASES = {
     "everything": (A[:, :], []),
     "everything, by the length": (A[0:A.shape[0]], []),
     "everything, by known lengths": (known[:3, 0:9], []),
+    "all but the last, by known lengths": (known[:2], ["Subtensor"]),
     "all but the first": (A[1:], ["Subtensor"]),
     "backwards": (A[::-1], ["Subtensor"]),
     "rows in order": (A[arange(A.shape[0])], []),
