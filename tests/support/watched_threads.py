@@ -24,7 +24,8 @@ def run_watched(program, folder, *arguments):
         pytest.skip("the compiler has no ThreadSanitizer")
     # It wants its addresses free, so without random ones where that can be had.
     fixed = ["setarch", "-R"] if shutil.which("setarch") else []
-    done = subprocess.run([*fixed, str(built), *map(str, arguments)], capture_output=True, text=True)
+    kept = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}      # of another sanitizer
+    done = subprocess.run([*fixed, str(built), *map(str, arguments)], capture_output=True, text=True, env=kept)
     if "unexpected memory mapping" in done.stderr:
         pytest.skip("ThreadSanitizer does not run here")
     assert done.returncode == 0, done.stdout + done.stderr

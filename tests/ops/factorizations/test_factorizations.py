@@ -1,4 +1,6 @@
 """Each row of the table of linear algebra: values, shapes, derivatives, errors."""
+from types import SimpleNamespace
+
 import numpy
 import pytest
 import scipy.linalg
@@ -130,6 +132,22 @@ def test_vectors_of_other_libraries():
                     numpy.testing.assert_array_equal(ours, wanted)
     with pytest.raises(numpy.linalg.LinAlgError, match="infs or NaNs"):
         f(numpy.full((1, 7, 7), numpy.nan, "float32"))
+
+
+def test_vectors_of_an_older_numpy(monkeypatch):
+    """Which has ufuncs for each of two lengths with the same loop, under other names."""
+    module = numpy.linalg._umath_linalg
+    loops = {f"svd_m_{kind}": getattr(module, f"svd_{kind}", getattr(module, f"svd_m_{kind}", None)) for kind in "fs"}
+    monkeypatch.setattr(numpy.linalg, "_umath_linalg", SimpleNamespace(**loops))
+    x, given = T.dmatrix(), numpy.random.default_rng(3).normal(size=(5, 4))
+    for value in (given, given.T):
+        for full in (True, False):
+            for ours, wanted in zip(phintys.function([x], orthogonal.SVD(full, by_numpy=True)(x))(value),
+                                    numpy.linalg.svd(value, full)):
+                numpy.testing.assert_array_equal(ours, wanted)
+
+
+def test_infinite_values_have_no_eigenvalues():
     with pytest.raises(numpy.linalg.LinAlgError, match="infs or NaNs"):
         eigen.Eigh(driver="evr")(numpy.full((3, 3), numpy.inf))[0].eval()
 

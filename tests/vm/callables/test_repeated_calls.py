@@ -88,13 +88,13 @@ def test_repeated_calls_compute_the_same(name, allow_gc):
         values[:] = numpy.nan
     for result, value in kept:
         numpy.testing.assert_array_equal(result, value)
-    assert repeated > 20
+    assert repeated > 20 or phintys.config.stress           # under stress nothing is kept
 
 
 def warm(f, *arguments):
     for _ in range(12):
         f(*arguments)
-    assert f.repeats_a_call
+    assert f.repeats_a_call != phintys.config.stress
 
 
 def test_a_call_that_fails_is_not_repeated():
@@ -134,7 +134,7 @@ def test_memory_is_given_up_when_asked_for():
     values = numpy.arange(40.0) / 40
     warm(f, values)
     wanted = f(values)[0].copy()
-    assert f.kept_bytes() > 40 * 40 * 8
+    assert f.kept_bytes() > 40 * 40 * 8 or phintys.config.stress
     f.free()
     assert f.kept_bytes() == 0 and not f.repeats_a_call
     numpy.testing.assert_array_equal(f(values)[0], wanted)
