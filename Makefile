@@ -44,7 +44,7 @@ ifneq ($(origin CC),default)
 export CC
 endif
 
-.PHONY: help demo test test-long array-api-tests test-interop interop test-gpu gpu-visit check lint types coverage develop editable annotate build-times wheel-check stress bench docs clean \
+.PHONY: help demo test test-long array-api-tests test-interop interop test-gpu gpu-visit check lint types coverage develop editable annotate build-times wheel-check stress stress-files bench docs clean \
 	list-sources
 .DELETE_ON_ERROR:
 
@@ -128,13 +128,19 @@ build-times: $(STAMPS)/build-requirements.stamp
 # Under `stress` all memory comes from malloc, so that the sanitizer sees each use of memory that was given back.
 # Python itself is not built with it, hence the preloading, and leaves memory to the system when it ends. pytest holds
 # what a process wrote that ends, so reports go to files.
+BUILD_SANITIZED = PHINTYS_SANITIZE=address $(RUN) setup.py -q build --build-base build/address --build-lib build/address/lib
+SANITIZED = ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:quarantine_size_mb=16:log_path="$(CURDIR)/build/address/report" \
+	PHINTYS_FLAGS=stress LD_PRELOAD="$$(gcc -print-file-name=libasan.so)" PYTHONMALLOC=malloc \
+	PYTHONPATH=build/address/lib $(RUN) -m pytest -n $(WORKERS)
 stress: $(STAMPS)/test.stamp
 	PHINTYS_FLAGS=stress $(TEST) $(ARGS)
-	PHINTYS_SANITIZE=address $(RUN) setup.py -q build --build-base build/address --build-lib build/address/lib
-	ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:quarantine_size_mb=16:log_path="$(CURDIR)/build/address/report" \
-		PHINTYS_FLAGS=stress \
-		LD_PRELOAD="$$(gcc -print-file-name=libasan.so)" \
-		PYTHONMALLOC=malloc PYTHONPATH=build/address/lib $(RUN) -m pytest -n $(WORKERS) --ignore=tests/packaging $(ARGS)
+	$(BUILD_SANITIZED)
+	$(SANITIZED) --ignore=tests/packaging $(ARGS)
+
+# 400,000 damaged and forged files of saved programs under AddressSanitizer.
+stress-files: $(STAMPS)/test.stamp
+	$(BUILD_SANITIZED)
+	$(SANITIZED) -m long tests/vm/files $(ARGS)
 
 # Campaigns go on where the last run stopped; each has a file in build/campaign. Sanitizers need builds of their own.
 campaign-%: $(STAMPS)/test.stamp

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import atexit
 from contextlib import contextmanager
+from operator import index
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -134,7 +135,7 @@ class MPIWindow(Home):
         from mpi4py import MPI
 
         self.comm = comm = MPI.COMM_WORLD if comm is None else comm
-        self.nbytes, self.root = nbytes, root
+        self.nbytes, self.root = nbytes, root = index(nbytes), index(root)  # errors come in all processes, not in one
         length = 8 * self.HEAD + nbytes if comm.rank == root else 0
         try:
             self._window = MPI.Win.Allocate(length, 1, comm=comm)

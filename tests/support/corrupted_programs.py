@@ -21,6 +21,8 @@ from phintys.vm.files.values import FileError
 from phintys.vm.linking.verifier import ProgramError, verify
 
 MOST_SECONDS, MOST_BYTES = 300, 4 << 30
+IS_SANITIZED = "libasan" in os.environ.get("LD_PRELOAD", "")        # a build in PYTHONPATH, see `make stress-files`
+ISOLATED = [] if IS_SANITIZED else ["-I"]
 
 
 def programs():
@@ -105,7 +107,7 @@ def refused(data):
 def main(seed, count):
     rng = numpy.random.default_rng(int(seed))
     files = [dumps(program) for program in programs()]
-    if "libasan" not in os.environ.get("LD_PRELOAD", ""):       # AddressSanitizer maps terabytes of addresses
+    if not IS_SANITIZED:                                        # AddressSanitizer maps terabytes of addresses
         resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))
     resource.setrlimit(resource.RLIMIT_CPU, (MOST_SECONDS, MOST_SECONDS))
     for number in range(int(count)):

@@ -6,6 +6,7 @@ import pickle
 import subprocess
 import sys
 import threading
+from types import SimpleNamespace
 
 import numpy
 import pytest
@@ -85,6 +86,13 @@ def test_in_a_window_of_mpi(way):
 
 
 @starts_mpi
+@pytest.mark.parametrize("rank", [0, 1])
+def test_lengths_of_windows_are_looked_at_in_all_processes(rank):
+    """Before MPI is asked: processes that found no fault would wait for those that did."""
+    with pytest.raises(TypeError, match="'str' object cannot be interpreted as an integer"):
+        MPIWindow("many", comm=SimpleNamespace(rank=rank))
+
+
 def test_a_library_that_makes_no_windows():
     """Open MPI 4 over a network."""
     found = mpi.run("machines", 2, "-c", """

@@ -21,8 +21,8 @@ x, y = T.dvectors("x", "y")
 
 
 def run_in_a_child(seed, count):
-    run = subprocess.run([sys.executable, "-I", corrupted_programs.__file__, str(seed), str(count)],
-                         capture_output=True, text=True, check=False)
+    script = [*corrupted_programs.ISOLATED, corrupted_programs.__file__]
+    run = subprocess.run([sys.executable, *script, str(seed), str(count)], capture_output=True, text=True, check=False)
     assert run.stdout == "all were refused\n", (seed, count, run.returncode, run.stderr[-2000:])
 
 

@@ -6,6 +6,7 @@ import forged_kernels
 import forged_programs
 import numpy
 import pytest
+from corrupted_programs import ISOLATED
 from forged_kernels import CLASSES
 from kernel_cases import BASES, CASES, MADE
 from program_callables import callable_of
@@ -25,8 +26,8 @@ x, m = T.dvector("x"), T.dmatrix("m")
 
 
 def in_a_child(script, *arguments):
-    run = subprocess.run([sys.executable, "-I", script.__file__, *map(str, arguments)], capture_output=True, text=True,
-                         check=False)
+    run = subprocess.run([sys.executable, *ISOLATED, script.__file__, *map(str, arguments)], capture_output=True,
+                         text=True, check=False)
     assert run.stdout == "True True\n", (arguments, run.returncode, run.stdout[-200:], run.stderr[-2000:])
 
 
