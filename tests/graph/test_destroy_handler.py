@@ -188,6 +188,13 @@ def test_commit_nodes_in_order():
     assert handler_of(FunctionGraph([x], [negate(x)])) is None
 
 
+def test_what_reads_the_result_of_a_commit_node_is_one():
+    first = final(shared, x)
+    second = negate(first)
+    fgraph = guarded([x, first, second])
+    assert handler_of(fgraph).commit_nodes(fgraph) == [first.owner, second.owner]
+
+
 def test_copies_and_pickles_keep_the_rules():
     fgraph = guarded([x, updated, final(other, updated)])
     for copied in (fgraph.clone(), pickle.loads(pickle.dumps(fgraph))):
