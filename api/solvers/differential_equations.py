@@ -1,5 +1,6 @@
 """Ordinary differential equations: Dormand's and Prince's method of fifth order with steps of adapted length, as
-SciPy's RK45 takes them, in a loop; the derivatives are solutions of equations beside the given ones.
+SciPy's RK45 takes them, and Radau's implicit one for stiff equations, in a loop; the derivatives are solutions of
+equations beside the given ones.
 """
 from __future__ import annotations
 
@@ -13,9 +14,12 @@ from phintys.graph.gradients.gradient import grad
 from phintys.graph.valueless_types import DisconnectedType, disconnected_type
 from phintys.ops.graphs.op_from_graph import OpFromGraph
 from phintys.ops.loops.building import Body, make_loop
+from phintys.ops.loops.jacobian import jacobian
 from phintys.ops.loops.row_map import map_rows
+from phintys.ops.loops.vectorize import vectorize_graph
 from phintys.ops.types.dtypes import continuous_dtypes
 from phintys.scan_module import scan
+from phintys.solvers.implicit_steps import Step, between, implicit_step
 from phintys.solvers.problem import problem_of, replaced, start_of
 from phintys.solvers.root_loops import looped
 
@@ -45,7 +49,9 @@ EPSILON = numpy.finfo("float64").eps
 
 
 class _Equation(NamedTuple):
-    """The inner graph: state (a vector), time, parameters, and the state's derivative; and the tolerances."""
+    """The inner graph: state (a vector), time, parameters, and the state's derivative; the tolerances; and for implicit
+    steps, the Jacobian of the first of the blocks of which the state consists.
+    """
 
     state: Variable
     time: Variable
@@ -54,6 +60,15 @@ class _Equation(NamedTuple):
     rtol: float
     atol: float
     max_steps: int
+    matrix: Variable | None = None
+
+    def beside(self, state, parameters, slope, matrix=None):
+        """Another equation that is solved in the same way."""
+        return self._replace(state=state, parameters=parameters, slope=slope, matrix=matrix)
+
+    def jacobian(self, state, time, parameters):
+        """The derivatives of the first block's derivative by that block."""
+        return replaced(self.matrix, [self.state, self.time, *self.parameters], [state, time, *parameters])
 
     def at(self, state, time, parameters):
         """The derivative of a state."""
@@ -66,7 +81,7 @@ class _Equation(NamedTuple):
 
 
 def odeint(func: Callable[..., Any], y0: Any, t: Any, *args: Any, rtol: float = 1.49012e-8, atol: float = 1.49012e-8,
-           max_steps: int = 100_000) -> Any:
+           max_steps: int = 100_000, method: str = "RK45") -> Any:
     """Solve ordinary differential equations.
 
     Parameters
@@ -83,6 +98,8 @@ def odeint(func: Callable[..., Any], y0: Any, t: Any, *args: Any, rtol: float = 
         The error of each step is at most ``atol + rtol * abs(state)``, as a root of a mean square.
     max_steps : int
         Between two times.
+    method : {"RK45", "Radau"}
+        "Radau" is implicit: it solves stiff equations in few steps, each of which takes a Jacobian.
 
     Returns
     -------
@@ -94,11 +111,14 @@ def odeint(func: Callable[..., Any], y0: Any, t: Any, *args: Any, rtol: float = 
     Raises
     ------
     TypeError, ValueError
-        For complex numbers, or if the derivative has another rank than the state.
+        For complex numbers, for another method, or if the derivative has another rank than the state.
 
     Notes
     -----
-    The steps are those of ``scipy.integrate.solve_ivp(method="RK45")``. Stiff equations take very many of them.
+    The steps are those of ``scipy.integrate.solve_ivp(method="RK45")``; stiff equations take very many of them. Those
+    of "Radau" are of the same kind as SciPy's. Gradients of "RK45" go back from the last time by the adjoint equations.
+    Back in time stiff equations explode, so that "Radau" solves the equations of the derivatives by each number of
+    ``y0`` and of the real ``args`` beside the state.
 
     Examples
     --------
@@ -107,6 +127,8 @@ def odeint(func: Callable[..., Any], y0: Any, t: Any, *args: Any, rtol: float = 
     >>> phintys.function([rate], [y[1], phintys.grad(y[1], rate)])(1.0)
     [array(0.36787944), array(-0.3678794...)]
     """
+    if method not in ("RK45", "Radau"):
+        raise ValueError(f"odeint: method must be 'RK45' or 'Radau', got {method!r}")
     y0, t = start_of("odeint", y0), start_of("odeint", t)
     if t.type.ndim != 1:
         raise ValueError(f"odeint: t must be a vector, got {t} of type {t.type}")
@@ -119,7 +141,9 @@ def odeint(func: Callable[..., Any], y0: Any, t: Any, *args: Any, rtol: float = 
     vector, inner = T.dvector(), [length.type() for length in lengths]
     shaped = T.patternbroadcast(T.reshape(vector, inner, ndim=len(inner)), state.type.broadcastable)
     slope = T.unbroadcast(replaced(problem.value, [state], [shaped]).flatten(), 0)
-    equation = _Equation(vector, time, [*problem.parameters, *inner], slope, max(rtol, 100 * EPSILON), atol, max_steps)
+    matrix = None if method == "RK45" else jacobian(slope, vector, disconnected_inputs="ignore")
+    equation = _Equation(vector, time, [*problem.parameters, *inner], slope, max(rtol, 100 * EPSILON), atol, max_steps,
+                         matrix)
     found = _solved(equation, T.unbroadcast(y0.flatten(), 0), T.unbroadcast(t, 0), [*problem.outer, *lengths])
     return T.reshape(found, [t.shape[0], *lengths], ndim=1 + len(lengths))
 
@@ -139,7 +163,7 @@ def _size(x):
     return T.sqrt(T.mean(x ** 2))
 
 
-def _first_length(equation, y, f, time, direction, whole, parameters):
+def _first_length(equation, y, f, time, direction, whole, parameters, order):
     """Hairer's choice of the first step, from how the derivative changes."""
     scale = equation.atol + abs(y) * equation.rtol
     d0, d1 = _size(y / scale), _size(f / scale)
@@ -148,22 +172,26 @@ def _first_length(equation, y, f, time, direction, whole, parameters):
     after = equation.at(y + h0 * direction * f, time + h0 * direction, parameters)
     d2 = _size((after - f) / scale) / h0
     flat = T.and_(T.le(d1, 1e-15), T.le(d2, 1e-15))
-    h1 = T.switch(flat, T.maximum(1e-6, h0 * 1e-3), (0.01 / T.maximum(d1, d2)) ** (1 / 5))
+    h1 = T.switch(flat, T.maximum(1e-6, h0 * 1e-3), (0.01 / T.maximum(d1, d2)) ** (1 / order))
     return T.minimum(T.minimum(100 * h0, h1), whole)
 
 
-def _step(equation, y, f, time, length, parameters):
-    """The next state, its derivative, and the derivatives of all stages."""
+def _step(equation, y, f, time, length, parameters, *_):
+    """Dormand's and Prince's step, which keeps the derivatives of all stages."""
     stages = [f]
     for share, weights in zip(TIMES[1:], STAGES[1:]):
         moved = sum([weight * stage for weight, stage in zip(weights, stages)])
         stages.append(equation.at(y + moved * length, time + share * length, parameters))
     after = y + length * sum([weight * stage for weight, stage in zip(RESULT, stages) if weight])
     stages.append(equation.at(after, time + length, parameters))
-    return after, stages[-1], T.stack(stages)
+    kept = T.stack(stages)
+    scale = equation.atol + T.maximum(abs(y), abs(after)) * equation.rtol
+    return Step(after, stages[-1], kept, _size(T.dot(ERROR, kept) * length / scale), T.constant(True), SAFETY)
 
 
 def _by_steps(equation, start, times, parameters):
+    implicit = equation.matrix is not None
+    one_step, order = (implicit_step, 4) if implicit else (_step, 5)
     end = times[-1]
     direction = T.switch(T.lt(end, times[0]), -1.0, 1.0)
 
@@ -174,35 +202,40 @@ def _by_steps(equation, start, times, parameters):
         after_time = time + length * direction
         after_time = T.switch(T.gt(direction * (after_time - end), 0), end, after_time)
         signed = after_time - time
-        after, slope, found = _step(equation, y, f, time, signed, parameters)
-        scale = equation.atol + T.maximum(abs(y), abs(after)) * equation.rtol
-        error = _size(T.dot(ERROR, found) * signed / scale)
-        good = T.and_(T.lt(error, 1), T.invert(too_short))
-        change = SAFETY * error ** (-1 / 5)
-        wider = T.switch(T.eq(error, 0), float(LONGEST), T.minimum(change, LONGEST))
+        span = time - from_
+        share = signed / T.switch(T.eq(span, 0), 1.0, span)
+        found = one_step(equation, y, f, time, signed, parameters, stages, before, share, rejected)
+        good = T.and_(T.and_(T.lt(found.error, 1), found.converged), T.invert(too_short))
+        change = found.safety * found.error ** (-1 / order)
+        wider = T.switch(T.eq(found.error, 0), float(LONGEST), T.minimum(change, LONGEST))
         wider = T.switch(rejected, T.minimum(wider, 1), wider)
-        narrower = T.switch(T.gt(change, SHORTEST), change, SHORTEST)               # of NaN, the shortest
-        following = {"before": T.switch(good, y, before), "y": T.switch(good, after, y), "f": T.switch(good, slope, f),
-                     "from_": T.switch(good, time, from_), "time": T.switch(good, after_time, time),
-                     "length": abs(signed) * T.switch(good, wider, narrower), "stages": T.switch(good, found, stages),
-                     "rejected": T.invert(good), "failed": T.or_(failed, too_short), "count": count + 1,
-                     "target": target}
+        narrower = T.switch(T.gt(change, SHORTEST), T.minimum(change, 1), SHORTEST)           # of NaN, the shortest
+        narrower = T.switch(found.converged, narrower, 0.5)
+        following = {"before": T.switch(good, y, before), "y": T.switch(good, found.after, y),
+                     "f": T.switch(good, found.slope, f), "from_": T.switch(good, time, from_),
+                     "time": T.switch(good, after_time, time), "stages": T.switch(good, found.kept, stages),
+                     "length": abs(signed) * T.switch(good, wider, narrower), "rejected": T.invert(good),
+                     "failed": T.or_(failed, too_short), "count": count + 1, "target": target}
         return following, T.or_(too_short, T.ge(direction * (following["time"] - target), 0))
 
     f = equation.at(start, times[0], parameters)
-    nothing = T.stack([T.zeros_like(start)] * 7)
+    nothing = T.stack([T.zeros_like(start)] * (3 if implicit else 7))
     first = {"before": start, "y": start, "f": f, "from_": times[0], "time": times[0],
-             "length": _first_length(equation, start, f, times[0], direction, abs(end - times[0]), parameters),
+             "length": _first_length(equation, start, f, times[0], direction, abs(end - times[0]), parameters,
+                                      order),
              "stages": nothing, "rejected": T.constant(False), "failed": T.constant(False)}
     inner = {name: value.type() for name, value in first.items()}
     target = T.dscalar()
     goes = T.and_(T.lt(direction * (inner["time"] - target), 0), T.invert(inner["failed"]))
-    last = looped("RK45", step, {**inner, "count": T.constant(0, dtype="int64"), "target": target},
-                  T.switch(goes, T.constant(1 << 62), T.constant(0)))
+    begun = {**inner, "count": T.constant(0, dtype="int64"), "target": target}
+    last = looped("Radau" if implicit else "RK45", step, begun, T.switch(goes, T.constant(1 << 62), T.constant(0)))
     span = last["time"] - last["from_"]
     share = (target - last["from_"]) / T.switch(T.eq(span, 0), 1.0, span)
-    weights = T.dot(T.as_tensor_variable(BETWEEN), T.stack([share, share ** 2, share ** 3, share ** 4]))
-    there = last["before"] + span * T.dot(weights, last["stages"])
+    if implicit:
+        there = last["before"] + between(share, last["stages"])
+    else:
+        weights = T.dot(T.as_tensor_variable(BETWEEN), T.stack([share, share ** 2, share ** 3, share ** 4]))
+        there = last["before"] + span * T.dot(weights, last["stages"])
     there = T.switch(last["failed"], numpy.nan, there)
     body = Body([(target, times)], stacked=[there],
                 carried=[(inner[name], last[name], value) for name, value in first.items()])
@@ -217,24 +250,10 @@ def _backward(equation, inputs, outputs, gradients):
     if isinstance(by_states.type, DisconnectedType):
         return [disconnected_type() for _ in inputs]
     numbers = [place for place, inner in enumerate(equation.parameters) if inner.type.dtype in continuous_dtypes]
-    adjoint = _adjoint(equation, numbers)
-    count = start.shape[0]
     sizes = [parameters[place].size for place in numbers]
-    nothing = T.zeros([sum(sizes, T.constant(0, dtype="int64"))], dtype="float64")
-
-    def back(state, weight, now, before, slope, collected, *known):
-        joined = T.concatenate([state, slope + weight, collected])
-        found = _solved(adjoint, joined, T.stack([now, before]), list(known))[-1]
-        return found[count:2 * count], found[2 * count:]
-
-    states = outputs[0]
-    (slopes, collected), _ = scan(
-        back, sequences=[states[:0:-1], by_states[:0:-1], times[:0:-1], times[-2::-1]],
-        outputs_info=[T.zeros_like(start), nothing], non_sequences=parameters)
-    # With one time only, nothing comes after the start.
-    slope = T.concatenate([T.shape_padleft(T.zeros_like(start)), slopes])[-1]
-    collected = T.concatenate([T.shape_padleft(nothing), collected])[-1]
-    along = equation.along(states, times, parameters)
+    by_numbers = _by_adjoint if equation.matrix is None else _by_sensitivities
+    slope, collected = by_numbers(equation, start, times, parameters, outputs[0], by_states, numbers, sizes)
+    along = equation.along(outputs[0], times, parameters)
     by_times = T.set_subtensor((by_states * along).sum(axis=1)[:1], -T.dot(slope, along[0]).dimshuffle("x"))
     results = [slope + by_states[0], by_times, *[disconnected_type() for _ in parameters]]
     position = 0
@@ -245,6 +264,55 @@ def _backward(equation, inputs, outputs, gradients):
                                     parameters[place].type.dtype)
         position = position + size
     return results
+
+
+def _by_adjoint(equation, start, times, parameters, states, by_states, numbers, sizes):
+    """The derivatives by the start, of all but the first state, and by the parameters, one after the other."""
+    adjoint = _adjoint(equation, numbers)
+    count = start.shape[0]
+    nothing = T.zeros([sum(sizes, T.constant(0, dtype="int64"))], dtype="float64")
+
+    def back(state, weight, now, before, slope, collected, *known):
+        joined = T.concatenate([state, slope + weight, collected])
+        found = _solved(adjoint, joined, T.stack([now, before]), list(known))[-1]
+        return found[count:2 * count], found[2 * count:]
+
+    (slopes, collected), _ = scan(
+        back, sequences=[states[:0:-1], by_states[:0:-1], times[:0:-1], times[-2::-1]],
+        outputs_info=[T.zeros_like(start), nothing], non_sequences=parameters)
+    # With one time only, nothing comes after the start.
+    slope = T.concatenate([T.shape_padleft(T.zeros_like(start)), slopes])[-1]
+    collected = T.concatenate([T.shape_padleft(nothing), collected])[-1]
+    return slope, collected
+
+
+def _by_sensitivities(equation, start, times, parameters, states, by_states, numbers, sizes):
+    """The same by the derivatives of all states by each number, whose equations are solved beside that of the state."""
+    inner = [parameter.type() for parameter in equation.parameters]
+    directions = [inner[place].type() for place in numbers]
+    count, joined = T.lscalar(), T.dvector()
+    state, direction = equation.state.type(), equation.state.type()
+    slope = equation.at(state, equation.time, inner)
+    change = Rop(slope, [state, *[inner[place] for place in numbers]], [direction, *directions],
+                 disconnected_outputs="ignore")
+    own = [inner[place].size for place in numbers]
+    every = sum(own, count)
+    rows, position = {direction: T.reshape(joined[count:], [every, count], ndim=2)}, count
+    for each, size in zip(directions, own):
+        unit = T.cast(T.eq(T.arange(every).dimshuffle(0, "x"), position + T.arange(size)), each.type.dtype)
+        shaped = T.reshape(unit, [every, *[inner[numbers[directions.index(each)]].shape[number]
+                                           for number in range(each.type.ndim)]], ndim=1 + each.type.ndim)
+        rows[each] = T.patternbroadcast(shaped, (False, *each.type.broadcastable))
+        position = position + size
+    value = T.concatenate([slope, vectorize_graph(change, rows).flatten()])
+    beside = equation.beside(joined, [*inner, count], replaced(value, [state], [joined[:count]]), replaced(
+        equation.jacobian(state, equation.time, inner), [state], [joined[:count]]))
+    every = sum(sizes, start.shape[0])
+    first = T.concatenate([start, T.eye(every, start.shape[0]).flatten()])
+    found = _solved(beside, first, times, [*parameters, start.shape[0]])[:, start.shape[0]:]
+    shaped = T.reshape(found, [times.shape[0], every, start.shape[0]], ndim=3)
+    collected = T.tensordot(by_states[1:], shaped[1:].dimshuffle(0, 2, 1), 2)
+    return collected[:start.shape[0]], collected[start.shape[0]:]
 
 
 def _adjoint(equation, numbers):
@@ -258,7 +326,7 @@ def _adjoint(equation, numbers):
     found = grad(None, [state, *chosen], known_grads={slope: weight}, disconnected_inputs="ignore")
     value = T.concatenate([slope, *[-T.cast(part, "float64").flatten() for part in found]])
     value = replaced(value, [state, weight], [joined[:count], joined[count:2 * count]])
-    return _Equation(joined, equation.time, inner, value, equation.rtol, equation.atol, equation.max_steps)
+    return equation.beside(joined, inner, value)
 
 
 def _forward(equation, inputs, points):
@@ -274,8 +342,9 @@ def _forward(equation, inputs, points):
     change = Rop(slope, [state, *[inner[place] for place in moved]], [direction, *directions],
                  disconnected_outputs="ignore")
     value = replaced(T.concatenate([slope, change]), [state, direction], [joined[:count], joined[count:]])
-    beside = _Equation(joined, equation.time, [*inner, *directions], value, equation.rtol, equation.atol,
-                       equation.max_steps)
+    matrix = None if equation.matrix is None else replaced(equation.jacobian(state, equation.time, inner), [state],
+                                                           [joined[:count]])
+    beside = equation.beside(joined, [*inner, *directions], value, matrix)
     first = T.zeros_like(start) if known[0] is None else known[0]
     if known[1] is not None:
         first = first - equation.at(start, times[0], parameters) * known[1][0]

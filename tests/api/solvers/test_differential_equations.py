@@ -99,3 +99,73 @@ def test_mistakes():
         odeint(lambda y, t: y.sum(), [1.0], [0.0, 1.0])
     with pytest.raises(TypeError, match="complex numbers are not supported"):
         odeint(lambda y, t: y, 1j, [0.0, 1.0])
+
+
+# ---- stiff equations -------------------------------------------------------------------------------------------------
+def oscillation(y, p):
+    """Van der Pol's."""
+    return y[1], p[0] * (1 - y[0] ** 2) * y[1] - y[0]
+
+
+def reactions(y, p):
+    """Robertson's."""
+    first, second, third = p[0] * y[0], p[1] * y[1] * y[2], p[2] * y[1] ** 2
+    return second - first, first - second - third, third
+
+
+STIFF = {"oscillation": (oscillation, [2.0, 0.0], [0.0, 400.0], [1000.0]),
+         "reactions": (reactions, [1.0, 0.0, 0.0], [0.0, 1.0, 40.0], [0.04, 1e4, 3e7]),
+         "backwards": (lambda y, p: (y[1], -p[0] * y[0]), [1.0, 0.5], [2.0, 1.0, 0.0], [2.0])}
+
+
+def stiff(name, **options):
+    slopes, start, times, parameters = STIFF[name]
+    y0, t, p = T.dvectors("y0", "t", "p")
+    found = odeint(lambda y, t: T.stack(slopes(y, p)), y0, t, method="Radau", **options)
+    return [y0, t, p], found, [numpy.array(start), numpy.array(times), numpy.array(parameters)]
+
+
+@pytest.mark.parametrize("name", STIFF)
+def test_stiff_equations_are_solved_in_few_steps(name):
+    inputs, found, (y0, t, p) = stiff(name, rtol=1e-6, atol=1e-10, max_steps=1000)
+    wanted = scipy.integrate.solve_ivp(lambda t, y: STIFF[name][0](y, p), (t[0], t[-1]), y0, "Radau", t_eval=t,
+                                       rtol=1e-8, atol=1e-12).y.T
+    numpy.testing.assert_allclose(phintys.function(inputs, found)(y0, t, p), wanted, rtol=1e-4, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["reactions", "backwards"])
+def test_derivatives_of_stiff_equations(name):
+    inputs, found, values = stiff(name, rtol=1e-7, atol=1e-11)
+    weights = numpy.random.RandomState(0).normal(size=(len(values[1]), len(values[0])))
+    directions = [value * numpy.random.RandomState(1).normal(size=len(value)) for value in values]
+    cost = (found * weights).sum()
+    forward = (T.Rop(found, inputs, [T.as_tensor(each) for each in directions]) * weights).sum()
+    *gradients, along = phintys.function(inputs, [*phintys.grad(cost, inputs), forward])(*values)
+    f = phintys.function(inputs, cost)
+    step = 1e-3
+    high, low = [f(*[value + sign * step * each for value, each in zip(values, directions)]) for sign in (1, -1)]
+    wanted = (high - low) / (2 * step)
+    numpy.testing.assert_allclose(along, wanted, rtol=1e-3)
+    numpy.testing.assert_allclose(sum([part @ each for part, each in zip(gradients, directions)]), along, rtol=1e-5)
+
+
+def test_an_implicit_solution_of_matrices_and_second_derivatives():
+    """Of ``y' = -p y`` with a whole parameter beside it: the matrix of second derivatives is known."""
+    y0, p, n = T.dmatrix("y0"), T.dscalar("p"), T.lscalar("n")
+    found = odeint(lambda y, t: -p * n * y, y0, [0.0, 0.5], method="Radau", rtol=1e-9, atol=1e-12)[-1]
+    slope = phintys.grad(found.sum(), p)
+    values = phintys.function([y0, p, n], [found, slope, phintys.grad(slope, p)])(numpy.ones((2, 1)), 3.0, 2)
+    numpy.testing.assert_allclose(values[0], numpy.full((2, 1), numpy.exp(-3)), rtol=1e-7)
+    numpy.testing.assert_allclose(values[1:], [-2 * numpy.exp(-3), 2 * numpy.exp(-3)], rtol=1e-6)
+
+
+def test_a_method_that_there_is_not():
+    with pytest.raises(ValueError, match="method must be 'RK45' or 'Radau', got 'LSODA'"):
+        odeint(lambda y, t: y, 1.0, [0.0, 1.0], method="LSODA")
+
+
+def test_an_implicit_step_that_fails_gives_nan():
+    y0 = T.dvector("y0")
+    f = phintys.function([y0], odeint(lambda y, t: y ** 2, y0, [0.0, 0.5, 2.0], method="Radau"))
+    found = f([1.0])
+    assert abs(found[1, 0] - 2) < 1e-6 and numpy.isnan(found[2, 0])
