@@ -149,6 +149,8 @@ FUNCTIONS = {
     "isrealobj": ("isrealobj", "x"),
     "nan_to_num": ("nan_to_num", "x | copy nan posinf neginf"),
     "array_equal": ("array_equal", "a1 a2 | equal_nan"),
+    "array_equiv": ("array_equiv", "a1 a2"),
+    "piecewise": ("piecewise", "x condlist funclist"),
     "unwrap": ("unwrap", "p | discont axis period"),
     "sort_complex": ("sort_complex", "a"),
     # elements that others choose
@@ -222,7 +224,8 @@ FUNCTIONS = {
 
 # What the arguments that make no difference may be.
 WITHOUT_EFFECT = {"order": ("K", "A", "C", "F", None), "subok": (True, False), "device": (None, "cpu"),
-                  "overwrite_input": (True, False), "copy": (None, True, False), "sorted": (True, False)}
+                  "overwrite_input": (True, False), "copy": (None, True, False), "writeable": (False,),
+                  "sorted": (True, False)}
 # Functions for which a number is a vector of one element.
 AT_LEAST_VECTORS = """cumsum cumprod nancumsum nancumprod cumulative_sum cumulative_prod take repeat argsort
     argpartition flatnonzero""".split()
@@ -252,14 +255,15 @@ STANDARD_NAMES = {"acos": "arccos", "acosh": "arccosh", "asin": "arcsin", "asinh
 # Names that programs use now and then, which are imported when they are: file of ``ops/compositions`` → its names.
 ON_DEMAND = {
     "along_axis": """argwhere diag_indices diag_indices_from extract indices ix_ lexsort meshgrid put_along_axis select
-                     take_along_axis tril_indices tril_indices_from triu_indices triu_indices_from""",
+                     sliding_window_view take_along_axis tril_indices tril_indices_from triu_indices
+                     triu_indices_from""",
     "histograms": "histogram2d histogramdd",
     "joining": """array_split block column_stack delete diagflat dsplit dstack ediff1d fliplr flipud hsplit insert
                   matrix_transpose permute_dims resize rollaxis rot90 trim_zeros unstack vander vsplit""",
     "nan_reductions": """nanargmax nanargmin nancumprod nancumsum nanmax nanmean nanmedian nanmin nanpercentile nanprod
                          nanquantile nanstd nansum nanvar""",
-    "numbers": """array_equal fix frexp iscomplex iscomplexobj isneginf isposinf isreal isrealobj ldexp modf nan_to_num
-                  sort_complex unwrap""",
+    "numbers": """array_equal array_equiv fix frexp iscomplex iscomplexobj isneginf isposinf isreal isrealobj ldexp
+                  modf nan_to_num piecewise sort_complex unwrap""",
     "padding": "pad",
     "rearranged": "rearrange",
     "polynomials": """blackman geomspace hamming hanning kaiser logspace poly polyadd polyder polyfit polyint polymul

@@ -545,6 +545,49 @@ def einsum(*operands: Any, optimize: Any = False) -> Any:
     return tensor().einsum(text, *operands[:len(operands) // 2 * 2:2], optimize=optimize)
 
 
+@own("lib.stride_tricks.sliding_window_view", "x window_shape | axis | subok writeable")
+def sliding_window_view(x: Any, window_shape: Any, axis: Any = None) -> Any:
+    """``numpy.lib.stride_tricks.sliding_window_view``, as a copy."""
+    return tensor().sliding_window_view(x, window_shape, axis)
+
+
+# ---- functions of Python, and questions about dtypes -----------------------------------------------------------------
+@own("apply_over_axes", "func a axes")
+def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Any:
+    """``numpy.apply_over_axes``: a function of a tensor and an axis, applied for one axis after the other."""
+    for axis in several_axes("numpy.apply_over_axes", a, axes):
+        found = func(a, axis)
+        a = found if found.type.ndim == a.type.ndim else tensor().expand_dims(found, axis)
+    return a
+
+
+@own("apply_along_axis", "func1d axis arr")
+def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any) -> Any:
+    """``numpy.apply_along_axis``: the function builds a graph for one line, which is vectorized."""
+    from phintys.transforms import vectorize  # here: few programs need it
+    axis = one_axis("numpy.apply_along_axis", arr, axis)
+    function = func1d
+    for _ in range(arr.type.ndim - 1):
+        function = vectorize(function)
+    found = function(tensor().moveaxis(arr, axis, -1))
+    added = found.type.ndim - arr.type.ndim + 1
+    return tensor().moveaxis(found, [*range(-added, 0)], [*range(axis, axis + added)]) if added else found
+
+
+@own("result_type", "*arrays_and_dtypes")
+def result_type(*arrays_and_dtypes: Any) -> Any:
+    """``numpy.result_type``, of the dtypes of variables."""
+    return numpy.result_type(*[numpy.dtype(part.type.dtype) if isinstance(part, Variable) else part
+                               for part in arrays_and_dtypes])
+
+
+@own("common_type", "*arrays")
+def common_type(*arrays: Any) -> Any:
+    """``numpy.common_type``, of the dtypes of variables."""
+    return numpy.common_type(*[numpy.empty(0, part.type.dtype) if isinstance(part, Variable) else part
+                               for part in arrays])
+
+
 # ---- linear algebra --------------------------------------------------------------------------------------------------
 def _complex(a):
     a = _in_float64(a)

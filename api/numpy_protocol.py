@@ -10,6 +10,7 @@ programs: ``numpy.prod([rows, 2])``, ``numpy.atleast_1d(x)[0] is x``.
 """
 from __future__ import annotations
 
+from collections import namedtuple
 from importlib import import_module
 from operator import attrgetter
 from sys import modules
@@ -19,10 +20,12 @@ import numpy
 
 from phintys import numpy_names
 from phintys.graph.config import config
-from phintys.graph.variable import Variable
+from phintys.graph.variable import Constant, Variable
 from phintys.numpy_names import UFUNCS
 from phintys.numpy_namesakes import NAMESAKES, as_array, tensor
-from phintys.ops.types.axes import one_axis
+from phintys.numpy_refusals import refusal
+from phintys.ops.operators import UFUNCS as ELEMENTWISE
+from phintys.ops.types.axes import one_axis, several_axes
 from phintys.ops.types.constant import constant
 from phintys.ops.types.dtypes import reduced_dtype
 
@@ -30,6 +33,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 FUNCTIONS = {**numpy_names.FUNCTIONS, **NAMESAKES}
+# Functions whose results have names.
+RESULTS = {name: namedtuple(f"{name.removeprefix('linalg.').capitalize()}Result", names) for name, names in {
+    "linalg.eig": "eigenvalues eigenvectors", "linalg.eigh": "eigenvalues eigenvectors", "linalg.qr": "Q R",
+    "linalg.slogdet": "sign logabsdet", "linalg.svd": "U S Vh"}.items()}
 
 
 # ---- arrays of variables ---------------------------------------------------------------------------------------------
@@ -65,8 +72,7 @@ def call_function(function: Callable[..., Any], arguments: Any, options: Any) ->
     if config.theano_rules and name in OF_OBJECTS:
         return function(*as_objects(arguments), **options)
     if name not in FUNCTIONS:
-        raise TypeError(f"numpy.{name} is not supported on symbolic variables; look for a similar function "
-                        "in phintys.tensor")
+        raise TypeError(refusal(name))
     required = FUNCTIONS[name][1].partition("|")[0].split()
     if len(arguments) > len(required) and not FUNCTIONS[name][1].startswith("*"):
         arguments, options = _named(name, function, arguments, options)
@@ -101,7 +107,10 @@ def row_applied(name, arguments, options):
     if [option for option in choosing if named.get(option) is not None]:
         return import_module("phintys.ops.compositions.masked").reduced(name, *positional, **named)
     named = {option: value for option, value in named.items() if option not in choosing}
-    return (attrgetter(target)(tensor()) if isinstance(target, str) else target)(*positional, **named)
+    found = (attrgetter(target)(tensor()) if isinstance(target, str) else target)(*positional, **named)
+    if name in RESULTS and isinstance(found, (list, tuple)):
+        return RESULTS[name](*found)
+    return found
 
 
 def _bound(name, signature, choosing, arguments, options):
@@ -144,7 +153,7 @@ def _checked_names(name, options, names):
 # ---- ufuncs that are not in the table of scalar ops, or are called in an uncommon way -------------------------------
 ACCUMULATED = {"add": "cumsum", "multiply": "cumprod"}
 REDUCTIONS = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logical_and": "all",
-              "logical_or": "any"}
+              "logical_or": "any", "fmax": "nanmax", "fmin": "nanmin"}
 
 
 def call_ufunc(ufunc: Any, method: Any, inputs: Sequence[Variable], options: Any, known: Any) -> Any:
@@ -156,25 +165,50 @@ def call_ufunc(ufunc: Any, method: Any, inputs: Sequence[Variable], options: Any
     if config.theano_rules and has_objects(inputs):
         return getattr(ufunc, method)(*as_objects(inputs), **options)
     name = ufunc.__name__
-    if method == "reduce" and name in REDUCTIONS:
-        options = {option: value for option, value in options.items() if value is not None or option == "axis"}
-        given = {"axis": 0, **options}
-        if len(inputs) > 1:
-            given["axis"] = inputs[1]
-        return row_applied(REDUCTIONS[name], inputs[:1], given)
+    if method == "reduce":
+        axis = inputs[1] if len(inputs) > 1 else options.get("axis", 0)
+        options = {**{option: value for option, value in options.items() if value is not None}, "axis": axis}
+        inputs = inputs[:1]
+        if name in REDUCTIONS:
+            return row_applied(REDUCTIONS[name], inputs, options)
     function = known.get(name) or (getattr(tensor(), name) if name in UFUNCS else _of_scipy(ufunc))
     named = {option: options.pop(option) for option in UFUNCS.get(name, ()) if option in options}
     if method == "outer" and function is not None:
         x, y = map(tensor().as_tensor_variable, map(as_array, inputs))
         inputs = x.dimshuffle(*range(x.ndim), *["x"] * y.ndim), y
-    elif method == "accumulate" and function is not None:
-        return _accumulated(ufunc, function, *inputs, **options)
+    elif method in METHODS and function is not None:
+        return METHODS[method](ufunc, function, *inputs, **options)
     elif function is None or method != "__call__":
         return NotImplemented
     if config.theano_rules and not options:
         return function(*inputs, **named)
+    if options.get("where") is True:
+        del options["where"]
     return _in_dtypes_of_numpy(ufunc, function, inputs, named, **_checked_names(
         name, _without_effect(name, options, ("order", "subok")), ("dtype", "casting")))
+
+
+def of_elementwise(op: Any, inputs: Sequence[Any], options: Any, method: str = "__call__") -> Any:
+    """Call NumPy's function that computes what an elementwise op does, with arguments that the op does not take.
+
+    Raises
+    ------
+    TypeError
+        If there is no such function, or it does not take them.
+    """
+    names = {getattr(known, "scalar_op", None): name for name, known in ELEMENTWISE.items()}
+    name = {"switch": "where"}.get(op.scalar_op.name, names.get(op.scalar_op, op.scalar_op.name))
+    if method == "__call__" and name in FUNCTIONS:
+        return row_applied(name, inputs, options)
+    ufunc = getattr(numpy, name, None)
+    if isinstance(ufunc, numpy.ufunc):
+        inputs = [tensor().as_tensor_variable(operand) if isinstance(operand, (list, tuple)) else operand
+                  for operand in inputs]
+        found = call_ufunc(ufunc, method, inputs, {**options}, ELEMENTWISE)
+        if found is not NotImplemented:
+            return found
+    raise TypeError(f"{op} has no {method}, and takes no {', '.join(options)}" if method != "__call__" else
+                    f"{op} takes no {', '.join(options)}")
 
 
 def _of_scipy(ufunc):
@@ -216,12 +250,65 @@ def _accumulated(ufunc, function, x, axis=0, dtype=None, out=None):
         if dtype is None and x.type.dtype != "bool":           # as cumsum, but small integers stay small
             dtype = reduced_dtype(x.type.dtype)
         return row_applied(ACCUMULATED[ufunc.__name__], (x,), {"axis": axis, "dtype": dtype})
-    x = x if dtype is None else tensor().cast(x, numpy.dtype(dtype).name)
-    kind = numpy.dtype(x.type.dtype)
-    if ufunc.resolve_dtypes((kind, kind, None))[2] != kind:
+    x = _of_one_dtype(ufunc, x, dtype)
+    if x is None:
         return NotImplemented
-    from phintys.scan_module import scan  # here: few programs have such loops
     x = tensor().moveaxis(x, one_axis(f"numpy.{ufunc.__name__}.accumulate", x, axis), 0)
-    following = scan(lambda row, found: tensor().cast(function(found, row), x.type.dtype), sequences=x[1:],
-                     outputs_info=x[0])[0]
+    following = _steps(function, x[1:], x[0])
     return tensor().moveaxis(tensor().concatenate([x[:1], following], axis=0), 0, axis)
+
+
+def _of_one_dtype(ufunc, x, dtype):
+    """``x`` in the dtype that a ufunc of two such operands has; None if there is none."""
+    kind = numpy.dtype(dtype or x.type.dtype)
+    kind = ufunc.resolve_dtypes((kind, kind, None))[2]
+    return tensor().cast(x, kind.name) if ufunc.resolve_dtypes((kind, kind, None))[2] == kind else None
+
+
+def _steps(function, rows, first):
+    from phintys.scan_module import scan  # here: few programs have such loops
+    return scan(lambda row, found: tensor().cast(function(found, row), first.type.dtype), sequences=rows,
+                outputs_info=first)[0]
+
+
+def _reduced(ufunc, function, x, axis=0, dtype=None, keepdims=False, initial=None, where=True):
+    """``numpy.logaddexp.reduce`` and the like, of any ufunc of two operands whose result has their dtype."""
+    name = ufunc.__name__
+    if where is not True:
+        raise TypeError(f"numpy.{name}.reduce of a symbolic variable does not take where={where!r}")
+    x = _of_one_dtype(ufunc, tensor().as_tensor_variable(x), dtype)
+    if x is None:
+        return NotImplemented
+    axes = several_axes(f"numpy.{name}.reduce", x, axis)
+    ufunc.reduce(numpy.ones((1,) * x.type.ndim, x.type.dtype), axis=tuple(axes))    # refuses several axes of - and /
+    if ufunc.identity is None and initial is None:
+        first, skipped = 0, 1
+    else:
+        first, skipped = ufunc.identity if initial is None else initial, 0
+    others = [number for number in range(x.type.ndim) if number not in axes]
+    x = tensor().transpose(x, [*axes, *others])
+    x = tensor().reshape(x, [-1, *[x.shape[number] for number in range(len(axes), x.type.ndim)]])
+    first = x[0] if skipped else tensor().full_like(x.sum(0), numpy.asarray(first, x.type.dtype), x.type.dtype)
+    steps = _steps(function, x[skipped:], first)
+    found = tensor().concatenate([tensor().shape_padleft(first), steps])[-1]
+    return tensor().expand_dims(found, sorted(axes)) if keepdims else found
+
+
+def _reduced_between(ufunc, function, x, indices, axis=0, dtype=None):
+    """``numpy.add.reduceat``: reductions of slices between indices, which are numbers."""
+    indices = indices.data if isinstance(indices, Constant) else indices
+    if has_variables([indices]):
+        raise TypeError(f"numpy.{ufunc.__name__}.reduceat: the indices must be numbers, got {indices}")
+    axis = one_axis(f"numpy.{ufunc.__name__}.reduceat", x, axis)
+    begins = [int(index) for index in indices]
+    parts = []
+    for begin, end in zip(begins, [*begins[1:], None]):
+        if begin < 0:
+            raise IndexError(f"numpy.{ufunc.__name__}.reduceat: index {begin} is negative")
+        end = begin + 1 if end is not None and end <= begin else end
+        rows = x[(slice(None),) * axis + (slice(begin, end),)]
+        parts.append(call_ufunc(ufunc, "reduce", (rows,), {"axis": axis, "dtype": dtype}, {ufunc.__name__: function}))
+    return tensor().stack(parts, axis=axis)
+
+
+METHODS = {"accumulate": _accumulated, "reduce": _reduced, "reduceat": _reduced_between}

@@ -1,8 +1,8 @@
 """Write docs/numpy.md: what each function of NumPy does with symbolic variables.
 
 Run it with the newest NumPy: ``python docs/write_numpy.py``. Rows come from the tables of NumPy's protocol
-(``api/numpy_names.py``, ``api/numpy_namesakes.py``) and from NumPy's signatures. ``NOT_HERE`` says why the others are
-not supported, and what to use; a function that is in neither is an error.
+(``api/numpy_names.py``, ``api/numpy_namesakes.py``) and from NumPy's signatures. ``api/numpy_refusals.py`` says why the
+others are not supported, and what to use; a function that is in neither is an error.
 """
 import inspect
 from operator import attrgetter
@@ -14,36 +14,10 @@ import numpy
 import phintys.tensor as T
 from phintys.numpy_names import CHOOSING
 from phintys.numpy_protocol import FUNCTIONS, UFUNCS
+from phintys.numpy_refusals import REASONS
 from phintys.ops.operators import UFUNCS as ELEMENTWISE
 
 PAGE = Path(__file__).with_name("numpy.md")
-
-# Why → functions. What is printed in the reason can be used instead.
-NOT_HERE = {
-    "read, write or print values, which symbols do not have; use them on results":
-        """array2string array_repr array_str format_float_positional format_float_scientific fromfile fromregex
-        fromstring genfromtxt get_printoptions load loadtxt printoptions save savetxt savez savez_compressed
-        set_printoptions base_repr binary_repr info show_config show_runtime get_include test typename""",
-    "change an array; use `T.set_subtensor`, `T.fill_diagonal` or `T.put_along_axis`, which return a new one":
-        "copyto fill_diagonal place put put_along_axis putmask",
-    "make arrays from what is no symbol; use `T.as_tensor` or `T.constant`":
-        """array asanyarray asarray asarray_chkfinite ascontiguousarray asfortranarray asmatrix bmat from_dlpack
-        frombuffer fromfunction fromiter require""",
-    "take numbers only, which NumPy does not pass on; `T` has most of them under the same names":
-        """bartlett blackman hamming hanning kaiser diag_indices tril_indices triu_indices tri indices mask_indices
-        fft.fftfreq fft.rfftfreq""",
-    "ask about dtypes, or about memory; a variable has `x.dtype`, `x.type`":
-        """can_cast common_type isdtype isfortran isscalar issubdtype iterable may_share_memory min_scalar_type
-        mintypecode promote_types result_type shares_memory nested_iters broadcast_shapes real_if_close""",
-    "belong to NumPy's own state": "getbufsize geterr geterrcall setbufsize seterr seterrcall einsum_path",
-    "are about dates, strings or bits in bytes":
-        """busday_count busday_offset datetime_as_string datetime_data is_busday isnat packbits unpackbits""",
-    "call a Python function for parts of an array; use `phintys.vectorize`, `phintys.scan` or `T.select`":
-        "apply_along_axis apply_over_axes frompyfunc piecewise",
-    "have results whose length depends on leading zeros": "roots polydiv",
-    "NumPy 2.5 no longer has; use `vstack`, `isin` and `trapezoid`": "row_stack in1d trapz",
-    "are not written yet": "array_equiv",
-}
 
 HEAD = f"""# NumPy's functions
 
@@ -71,7 +45,8 @@ These differ for all variables, as Theano's do:
 
 ELEMENTWISE_ARGUMENTS = """\
 Of their arguments only `dtype` and `casting` are taken; Python's numbers have the dtype that NumPy gives them. Their
-methods `outer`, `accumulate` and, of the common ones, `reduce` are functions of variables, too."""
+methods `reduce`, `accumulate`, `outer` and, between indices that are numbers, `reduceat` are functions of variables,
+too."""
 
 
 def public_functions(namespace, prefix=""):
@@ -120,7 +95,7 @@ def rows():
 def unknown():
     """Functions of the installed NumPy that have neither a row nor a reason."""
     supported = {name for name, _, _ in rows()}
-    refused = {name for names in NOT_HERE.values() for name in names.split()}
+    refused = {name for names in REASONS.values() for name in names.split()}
     every = {name for namespace, prefix in ((numpy, ""), (numpy.linalg, "linalg."), (numpy.fft, "fft."))
              for name, _ in public_functions(namespace, prefix)}
     return sorted(every - supported - refused - {"linalg.test", "fft.test"})
@@ -148,7 +123,7 @@ def page():
     lines += ["", "## T has", "",
               "These have another function of the same name in `phintys.tensor`, with Theano's arguments, dtypes or "
               "results, or none:", "", wrapped(own), "", "## Not supported"]
-    for reason, names in NOT_HERE.items():
+    for reason, names in REASONS.items():
         lines += ["", f"Functions that {reason}:", wrapped(sorted(set(names.split())))]
     return "\n".join(lines) + "\n"
 
@@ -161,5 +136,5 @@ def wrapped(names):
 if __name__ == "__main__":
     missing = unknown()
     if missing:
-        raise SystemExit(f"say in NOT_HERE why these are not supported: {' '.join(missing)}")
+        raise SystemExit(f"say in REASONS why these are not supported: {' '.join(missing)}")
     PAGE.write_text(page())

@@ -21,9 +21,11 @@ from phintys.ops.shape.shape import shape_i
 from phintys.ops.types.axes import sequence_of, several_axes
 from phintys.ops.types.constant import as_tensor_variable, constant
 from phintys.ops.types.dtypes import discrete_dtypes, upcast
+from phintys.ops.types.numpy_arguments import with_numpy_arguments
 
 
 # ---- joining and reversing -------------------------------------------------------------------------------------------
+@with_numpy_arguments
 def vstack(tup):
     """Stack tensors along the first dimension; a vector counts as a row.
 
@@ -36,6 +38,7 @@ def vstack(tup):
     return concatenate([atleast_2d(part) for part in sequence_of("vstack", "tensors", tup)], axis=0)
 
 
+@with_numpy_arguments
 def hstack(tup):
     """Join tensors along the second dimension; vectors along their only dimension.
 

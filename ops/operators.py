@@ -6,6 +6,7 @@ Every method is one call of a function from a family of ops; this file only prov
 operator may be an array. This file imports from all folders of ops; it sets the ``Variable`` and ``Constant`` classes
 of ``TensorType``.
 """
+import sys
 import warnings
 
 import numpy
@@ -17,7 +18,7 @@ from phintys.graph.variable import Constant, Variable
 from phintys.ops.cumulative.cumulative import cumprod, cumsum
 from phintys.ops.cumulative.product import prod
 from phintys.ops.elementwise import elementwise_functions as elementwise
-from phintys.ops.elementwise.scalar_op import SCALAR_OPS
+from phintys.ops.elementwise.scalar_op import SCALAR_OPS, upgrade_to_float
 from phintys.ops.identity.transfer import transfer
 from phintys.ops.indexing.choose import choose
 from phintys.ops.indexing.constant_value import get_scalar_constant_value
@@ -60,10 +61,25 @@ def _sign(x):
     return elementwise.switch(elementwise.eq(size, 0), elementwise.cast(0, x.type.dtype), x / size)
 
 
-UFUNCS.update({name: _of_whole_numbers(name) for name in ("ceil", "floor", "trunc")}, sign=_sign)
+def _square(x):
+    """NumPy's ufunc, by which bools are numbers."""
+    return elementwise.sqr(elementwise.cast(x, "int8") if x.type.dtype == "bool" else x)
+
+
+def _rint(x):
+    """NumPy's ufunc, which makes floats of whole numbers."""
+    return elementwise.rint(x if x.type.dtype not in discrete_dtypes else elementwise.cast(
+        x, upgrade_to_float(x.type.dtype)))
+
+
+UFUNCS.update({name: _of_whole_numbers(name) for name in ("ceil", "floor", "trunc")}, sign=_sign, square=_square,
+              rint=_rint)
 
 BUILT_IN = frozenset([bool, int, float, complex, str, bytes, list, tuple, dict, set, frozenset, type(None)])
 
+# Modules whose functions make nodes, and ask for the truth of nothing but flags.
+ASK_FOR_FLAGS = ("phintys.ops.", "phintys.tensor", "phintys.numpy_", "phintys.function", "phintys.making.",
+                 "phintys.scan")
 SMALL_CONSTANT = 64        # a constant of at most this many bytes has its data in its signature
 
 
@@ -168,9 +184,18 @@ class TensorOperators:
     __ge__ = comparison(elementwise.ge)
 
     def __bool__(self):
-        """True, so that ``if x:`` tests for existence; results of comparisons raise an error instead."""
+        """True, so that ``if x:`` tests for existence; results of comparisons raise an error instead.
+
+        Functions that make nodes ask only for the truth of their flags, such as ``keepdims``: there, any variable is
+        an error. Passes also ask for existence.
+        """
         if self._is_nonzero:
-            return True
+            asking = sys._getframe(1)
+            if not asking.f_globals.get("__name__", "").startswith(ASK_FOR_FLAGS):
+                return True
+            raise TypeError(f"{asking.f_code.co_name}: {self} is symbolic and has no value before it is computed, so "
+                            "it cannot be a flag, which is True or False when the graph is made; to choose when the "
+                            "function runs, use switch or ifelse")
         raise TypeError(f"Variables do not support boolean operations: {self} has no truth value before it is "
                         "computed. Use switch, or & and | with parentheses; instead of max and min, T.maximum and "
                         "T.minimum.")
@@ -221,19 +246,23 @@ class TensorOperators:
         return holder
 
     # ---- elementwise functions ---------------------------------------------------------------------------
-    def astype(self, dtype):
-        """The values converted to ``dtype``; see ``cast``."""
+    def astype(self, dtype, copy=True):
+        """The values converted to ``dtype``; see ``cast``. Values are never shared, so ``copy`` makes no difference."""
         return elementwise.cast(self, dtype)
 
-    def clip(self, a_min, a_max):
-        """Values limited to ``[a_min, a_max]``; None is no limit."""
+    def clip(self, a_min=None, a_max=None, min=None, max=None):
+        """Values limited to ``[a_min, a_max]``; None is no limit. NumPy's other names are ``min`` and ``max``."""
+        for name, old, new in (("min", a_min, min), ("max", a_max, max)):
+            if old is not None and new is not None:
+                raise ValueError(f"clip: a_{name} and {name} are two names of one argument, and both were given")
+        a_min, a_max = min if a_min is None else a_min, max if a_max is None else a_max
         if a_max is None:
             return self if a_min is None else elementwise.maximum(self, a_min)
         return elementwise.minimum(self, a_max) if a_min is None else elementwise.clip(self, a_min, a_max)
 
-    def round(self, mode=None):
-        """Values rounded to integers; see ``round``."""
-        return elementwise.round(self, mode)
+    def round(self, mode=None, **options):
+        """Values rounded to integers, or to NumPy's ``decimals``; see ``round``."""
+        return elementwise.round(self, **options) if options else elementwise.round(self, mode)
 
     def fill(self, value):
         """``value`` broadcast to the shape of this tensor."""
@@ -247,8 +276,8 @@ class TensorOperators:
         """Ones of the shape of this tensor."""
         return elementwise.ones_like(self, dtype)
 
-    def copy(self, name=None):
-        """A copy, optionally with a name."""
+    def copy(self, name=None, order="C"):
+        """A copy, optionally with a name. Variables have no order in memory, so that ``order`` makes no difference."""
         copied = elementwise.tensor_copy(self)
         copied.name = name
         return copied
@@ -292,25 +321,45 @@ class TensorOperators:
         """The symbolic number of elements."""
         return self.shape[0] if self.type.ndim == 1 else prod(self.shape)
 
+    itemsize = property(lambda self: numpy.dtype(self.type.dtype).itemsize, doc="The bytes of an element.")
+
+    @property
+    def nbytes(self):
+        """The symbolic number of bytes."""
+        return self.size * self.itemsize
+
     def transpose(self, *axes):
         """A view with the dimensions in another order, by default in reverse order."""
-        if not axes:
+        if not axes or axes == (None,):
             return transpose(self)
         return transpose(self, axes[0] if len(axes) == 1 and isinstance(axes[0], (tuple, list)) else axes)
 
-    def reshape(self, shape, ndim=None):
-        """The elements in another shape, which is a tuple, list or symbolic vector."""
+    def reshape(self, *shape, ndim=None, **options):
+        """The elements in another shape: a tuple, list, symbolic vector, or the lengths themselves.
+
+        Parameters
+        ----------
+        *shape
+            Behind a sequence may be ``ndim``.
+        ndim : int, optional
+            The length of a symbolic vector, if it cannot be determined.
+        **options
+            NumPy's ``order`` and ``copy``.
+        """
+        if len(shape) > 1 and (isinstance(shape[0], (tuple, list, numpy.ndarray)) or getattr(shape[0], "ndim", 0)):
+            shape, (ndim,) = shape[:1], shape[1:]
         if ndim is not None and not isinstance(ndim, int):
             raise ValueError(f"Expected ndim to be an integer, is {type(ndim)}")
-        return reshape(self, shape, ndim=ndim)
+        shape = shape if len(shape) > 1 else options.pop("shape", *shape)
+        return reshape(self, shape, **options) if ndim is None else reshape(self, shape, ndim=ndim, **options)
 
-    def flatten(self, ndim=1):
-        """The elements with trailing dimensions joined, so that ``ndim`` dimensions remain."""
-        return flatten(self, ndim)
+    def flatten(self, ndim=1, **options):
+        """The elements with trailing dimensions joined, so that ``ndim`` dimensions remain; or in NumPy's ``order``."""
+        return flatten(self, ndim, **options) if not options else flatten(self, **options)
 
-    def ravel(self):
-        """The elements as a vector."""
-        return flatten(self)
+    def ravel(self, order="C"):
+        """The elements as a vector, in C or Fortran order."""
+        return flatten(self) if order == "C" else flatten(self, order=order)
 
     def compress(self, condition, axis=None):
         """The elements, or slices along an axis, for which a condition is true."""
@@ -322,9 +371,10 @@ class TensorOperators:
     any, all, min, max, argmin, argmax, ptp = any_, all_, min, max, argmin, argmax, ptp
     sum, prod, var, std, cumsum, cumprod = sum, prod, var, std, cumsum, cumprod
 
-    def mean(self, axis=None, dtype=None, keepdims=False, acc_dtype=None):
-        """The mean over the given dimensions or all."""
-        return mean(self, axis=axis, dtype=dtype, keepdims=keepdims, acc_dtype=acc_dtype)
+    def mean(self, axis=None, dtype=None, keepdims=False, acc_dtype=None, **options):
+        """The mean over the given dimensions or all; with NumPy's ``where``, of chosen elements."""
+        return mean(self, axis=axis, dtype=dtype, keepdims=keepdims, **options,
+                    **({} if acc_dtype is None else {"acc_dtype": acc_dtype}))
 
     def dot(self, right):
         """The dot product with ``right``; see the function ``dot``."""

@@ -6,13 +6,14 @@ from phintys.ops.identity.assertion import Check
 from phintys.ops.indexing.getitem import getitem
 from phintys.ops.indexing.inc_subtensor import set_subtensor
 from phintys.ops.indexing.nonzero import nonzero
-from phintys.ops.rearranging.rearranging import broadcast_arrays
+from phintys.ops.indexing.take import take
+from phintys.ops.rearranging.rearranging import broadcast_arrays, moveaxis
 from phintys.ops.shape.dimshuffle import dimshuffle
 from phintys.ops.shape.join import stack
 from phintys.ops.shape.reshape import flatten
 from phintys.ops.shape.shape import shape_i
 from phintys.ops.sorting.sorting import argsort
-from phintys.ops.types.axes import one_axis
+from phintys.ops.types.axes import one_axis, one_integer
 from phintys.ops.types.constant import as_tensor_variable
 from phintys.ops.types.dtypes import integer_dtypes
 
@@ -370,3 +371,41 @@ def meshgrid(*xi, copy=True, sparse=False, indexing="xy"):
         order[:2] = 1, 0
     grid = [beside(vector, axis, len(vectors)) for vector, axis in zip(vectors, order)]
     return tuple(grid if sparse or not grid else broadcast_arrays(*grid))
+
+
+def sliding_window_view(x, window_shape, axis=None):
+    """All windows of a shape, each moved by one element: ``numpy.lib.stride_tricks.sliding_window_view``, as a copy.
+
+    Parameters
+    ----------
+    x : tensor-like
+    window_shape : int or sequence of int
+    axis : int or sequence of int, optional
+        Which axes the lengths of the window belong to; by default all.
+
+    Raises
+    ------
+    ValueError
+        If the numbers of lengths and axes differ; at run time, if a window is longer than its axis.
+
+    Examples
+    --------
+    >>> T.sliding_window_view(T.as_tensor([1, 2, 3, 4]), 3).eval()
+    array([[1, 2, 3],
+           [2, 3, 4]])
+    """
+    x = as_tensor_variable(x)
+    lengths = window_shape if isinstance(window_shape, (list, tuple)) else (window_shape,)
+    lengths = [one_integer("sliding_window_view", "a length of the window", length) for length in lengths]
+    axes = [one_axis("sliding_window_view", x, number) for number in (
+        range(x.type.ndim) if axis is None else axis if isinstance(axis, (list, tuple)) else (axis,))]
+    if len(axes) != len(lengths):
+        raise ValueError(f"sliding_window_view: {len(lengths)} lengths of a window for {len(axes)} axes of {x}")
+    if min(lengths, default=0) < 0:
+        raise ValueError(f"sliding_window_view: a window of length {min(lengths)}")
+    for number, length in zip(axes, lengths):
+        count = shape_i(x, number) - length + 1
+        count = Check("sliding_window_view: a window is longer than its axis")(count, count > 0)
+        at = dimshuffle(arange(count), 0, "x") + dimshuffle(arange(length), "x", 0)
+        x = moveaxis(take(x, at, number), number + 1, -1)
+    return x

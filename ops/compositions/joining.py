@@ -4,6 +4,7 @@ from numpy.exceptions import AxisError
 
 from phintys.ops.compositions.parts import part, positions, tensors
 from phintys.ops.creation.allocation import alloc, arange, as_lengths
+from phintys.ops.cumulative.cumulative import cumprod
 from phintys.ops.elementwise import elementwise_functions as elementwise
 from phintys.ops.elementwise.scalar import as_dtype
 from phintys.ops.identity.assertion import Check
@@ -512,7 +513,7 @@ def vander(x, N=None, increasing=False):
     Raises
     ------
     ValueError
-        If ``x`` is not a vector, or its length is not known and ``N`` is not given.
+        If ``x`` is not a vector.
 
     Examples
     --------
@@ -521,10 +522,15 @@ def vander(x, N=None, increasing=False):
            [9, 3, 1]])
     """
     x = as_tensor_variable(x)
-    count = x.type.shape[0] if N is None and x.type.ndim == 1 else N
-    if x.type.ndim != 1 or count is None:
-        raise ValueError(f"vander: a vector and the number of columns are needed, got {x} of type {x.type}")
+    if x.type.ndim != 1:
+        raise ValueError(f"vander: x must be a vector, got {x} of type {x.type}")
+    count = x.type.shape[0] if N is None else N
     x = as_dtype(x, upcast(x.type.dtype, "int64"))
+    if count is None:                                # as many columns as rows, however many there will be
+        column = dimshuffle(elementwise.ones_like(x), 0, "x")
+        later = elementwise.fill(dimshuffle(x[1:], "x", 0), dimshuffle(x, 0, "x"))
+        powers = concatenate([column[:, :shape(x)[0]], cumprod(later, axis=1)], axis=1)
+        return powers if increasing else powers[:, ::-1]
     powers, last = [], elementwise.ones_like(x)
     for _ in range(count):
         powers.append(last)

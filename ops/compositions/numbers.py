@@ -4,14 +4,18 @@ import math
 import numpy
 
 from phintys.ops.compositions.parts import part
+from phintys.ops.creation.allocation import arange
 from phintys.ops.cumulative.cumulative import cumsum, diff
 from phintys.ops.elementwise import elementwise_functions as elementwise
 from phintys.ops.elementwise import scalar
 from phintys.ops.elementwise.scalar import as_dtype
 from phintys.ops.elementwise.scalar_op import upgrade_to_float_no_complex
+from phintys.ops.indexing.inc_subtensor import set_subtensor
+from phintys.ops.indexing.take import take
 from phintys.ops.reduction import reduction
 from phintys.ops.shape.join import concatenate
-from phintys.ops.shape.shape import shape_i
+from phintys.ops.shape.reshape import flatten, reshape
+from phintys.ops.shape.shape import shape, shape_i, shape_padleft
 from phintys.ops.sorting.sorting import sort
 from phintys.ops.types.axes import one_axis
 from phintys.ops.types.constant import as_tensor_variable, constant
@@ -218,6 +222,75 @@ def array_equal(a1, a2, equal_nan=False):
     if equal_nan:
         equal = equal | elementwise.isnan(a1) & elementwise.isnan(a2)
     return same & reduction.all(equal)
+
+
+def array_equiv(a1, a2):
+    """Whether two tensors broadcast to one shape and have equal elements there, as a 0-d bool.
+
+    Lengths of 1 are repeated, also where the types do not declare them.
+
+    Examples
+    --------
+    >>> T.array_equiv([1, 1], 1).eval(), T.array_equiv([1, 2], [[1, 2], [1, 3]]).eval()
+    (array(True), array(False))
+    """
+    a1, a2 = as_tensor_variable(a1), as_tensor_variable(a2)
+    rank = max(a1.type.ndim, a2.type.ndim)
+    both = [shape_padleft(each, rank - each.type.ndim) for each in (a1, a2)]
+    lengths = [[shape_i(each, axis) for each in both] for axis in range(rank)]
+    fits = as_tensor_variable(numpy.True_)
+    for first, second in lengths:
+        fits = fits & (elementwise.eq(first, second) | elementwise.eq(first, 1) | elementwise.eq(second, 1))
+    for axis, (first, second) in enumerate(lengths):
+        length = elementwise.switch(fits, elementwise.switch(elementwise.eq(first, 1), second, first), 0)
+        both = [take(each, elementwise.minimum(arange(length), own - 1), axis)
+                for each, own in zip(both, (first, second))]
+    return fits & reduction.all(elementwise.eq(*both))
+
+
+# ---- choices of functions --------------------------------------------------------------------------------------------
+def piecewise(x, condlist, funclist, *args, **kw):
+    """Results of functions for the elements for which conditions hold, like ``numpy.piecewise``.
+
+    Parameters
+    ----------
+    x : tensor-like
+    condlist : sequence of tensor-like
+        Of the shape of ``x``; a later one wins over an earlier one.
+    funclist : sequence of callable or number
+        One for each condition, and another one for the elements of none. A function takes the chosen elements, as a
+        vector, then ``args`` and ``kw``.
+
+    Raises
+    ------
+    ValueError
+        If there are not as many functions.
+
+    Examples
+    --------
+    >>> x = T.as_tensor([-2.0, 3.0])
+    >>> T.piecewise(x, [x < 0, x >= 0], [lambda part: -part, 7]).eval()
+    array([2., 7.])
+    """
+    x = as_tensor_variable(x)
+    conditions = condlist if isinstance(condlist, (list, tuple)) else [condlist]
+    conditions = [elementwise.neq(as_tensor_variable(numpy.asarray(condition) if isinstance(condition, (bool, list))
+                                                     else condition), 0) for condition in conditions]
+    if len(funclist) - len(conditions) not in (0, 1):
+        raise ValueError(f"piecewise: with {len(conditions)} condition(s), either {len(conditions)} or "
+                         f"{len(conditions) + 1} functions are expected, got {len(funclist)}")
+    if len(funclist) > len(conditions):
+        none = elementwise.invert(elementwise.or_(*conditions) if len(conditions) > 1 else conditions[0])
+        conditions.append(none)
+    vector, found = flatten(x), elementwise.zeros_like(flatten(x))
+    for condition, function in zip(conditions, funclist):
+        if condition.type.ndim != x.type.ndim:
+            raise ValueError(f"piecewise: conditions must have the shape of x, got {condition} of type "
+                             f"{condition.type}")
+        chosen = flatten(condition)
+        values = function(vector[chosen], *args, **kw) if callable(function) else function
+        found = set_subtensor(found[chosen], as_dtype(as_tensor_variable(values), x.type.dtype))
+    return reshape(found, shape(x), ndim=x.type.ndim)
 
 
 # ---- along an axis ---------------------------------------------------------------------------------------------------

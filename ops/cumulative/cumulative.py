@@ -22,6 +22,7 @@ from phintys.ops.shape.shape import shape, shape_i
 from phintys.ops.types.axes import one_axis, one_integer
 from phintys.ops.types.constant import as_tensor_variable
 from phintys.ops.types.dtypes import discrete_dtypes
+from phintys.ops.types.numpy_arguments import with_numpy_arguments
 from phintys.ops.types.tensor_type import TensorType
 
 
@@ -157,6 +158,7 @@ def _backwards(x, axis):
     return x[(slice(None),) * (axis % x.type.ndim) + (slice(None, None, -1),)]
 
 
+@with_numpy_arguments
 def cumsum(x, axis=None):
     """The cumulative sum: the sum of all elements up to and including each one.
 
@@ -184,6 +186,7 @@ def cumsum(x, axis=None):
     return CumOp(axis=axis, mode="add")(x)
 
 
+@with_numpy_arguments
 def cumprod(x, axis=None):
     """The cumulative product; the parameters are those of `cumsum`.
 

@@ -14,6 +14,7 @@ from phintys.ops.reduction.reduction import reduce_by
 from phintys.ops.shape.dimshuffle import dimshuffle
 from phintys.ops.shape.reshape import reshape
 from phintys.ops.shape.shape import shape_i
+from phintys.ops.types.numpy_arguments import with_numpy_arguments
 
 
 class Prod(CAReduceDtype):
@@ -124,6 +125,7 @@ def product_of_others(x, axes):
     return dimshuffle(reshape(others, lengths), [order.index(axis) for axis in range(x.type.ndim)])
 
 
+@with_numpy_arguments
 def prod(input, axis=None, dtype=None, keepdims=False, acc_dtype=None, no_zeros_in_input=False):
     """The product of elements over axes; the other parameters are those of `sum`.
 

@@ -5,6 +5,7 @@ broadcastable in all operands; different lengths in a dimension that is not decl
 ``scalar.py`` defines what each scalar op does to one element; fusion replaces several Elemwise nodes by one Elemwise of
 a ``Composite``.
 """
+from phintys.graph import hooks
 from phintys.graph.apply import Apply
 from phintys.graph.config import config
 from phintys.graph.op import Op
@@ -24,6 +25,7 @@ from phintys.ops.types.constant import AsTensorError, as_tensor_variable, is_pad
 from phintys.ops.types.dtypes import complex_dtypes, discrete_dtypes
 from phintys.ops.types.tensor_type import TensorType
 
+OPTIONAL_OPERANDS = ("switch", "clip")          # NumPy's functions need not be given all three
 MOST_KERNELS = 4096             # cached for equal nodes; a limit, because Composites with new constants keep coming
 MOST_OVERWRITING = 64           # outputs that may overwrite an input: kernels have one bit for each, see read_later
 MOST_SIGNATURES = 4096          # operand types cached by an op
@@ -105,6 +107,26 @@ class Elemwise(Op):
     __repr__ = __str__
 
     # ---- building ----------------------------------------------------------------------------------------
+    def __call__(self, *inputs, **options):
+        """A node's output; with arguments of NumPy's function, such as ``dtype``, what that function gives."""
+        if options and "return_list" not in options:
+            return hooks.numpy_protocol().of_elementwise(self, inputs, options)
+        try:
+            return Op.__call__(self, *inputs, **options)
+        except TypeError:
+            if self.scalar_op.name not in OPTIONAL_OPERANDS or len([x for x in inputs if x is not None]) >= 3:
+                raise
+            return hooks.numpy_protocol().of_elementwise(self, inputs, options)
+
+    def _as_method(name):
+        def method(self, *inputs, **options):
+            return hooks.numpy_protocol().of_elementwise(self, inputs, options, name)
+        method.__doc__ = f"``{name}`` of the ufunc of NumPy that computes the same."
+        return method
+
+    reduce, accumulate, outer, reduceat = map(_as_method, ("reduce", "accumulate", "outer", "reduceat"))
+    del _as_method
+
     def make_node(self, *inputs):
         """A node on tensors, numbers and arrays.
 

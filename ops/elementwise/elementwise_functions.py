@@ -13,6 +13,7 @@ from phintys.ops.elementwise.scalar import ComplexError, IntegerDivisionError
 from phintys.ops.elementwise.scalar_op import SCALAR_OPS
 from phintys.ops.types.constant import as_tensor_variable, constant
 from phintys.ops.types.dtypes import NUMPY_DTYPES, canonical_dtype, complex_dtypes, discrete_dtypes
+from phintys.ops.types.numpy_arguments import with_numpy_arguments
 
 add = scalar.add.elementwise
 mul = scalar.mul.elementwise
@@ -233,6 +234,7 @@ def ceil_intdiv(a, b):
     return cast(neq(mod(a, b), 0), quotient.type.dtype) + quotient
 
 
+@with_numpy_arguments
 def round(a, mode=None):
     """``a`` rounded to the nearest integer.
 
@@ -240,7 +242,8 @@ def round(a, mode=None):
     ----------
     a : tensor-like of a float dtype
     mode : str, optional
-        ``"half_to_even"`` (the default, as in NumPy) or ``"half_away_from_zero"`` (as in C).
+        ``"half_to_even"`` (the default, as in NumPy) or ``"half_away_from_zero"`` (as in C). An integer is NumPy's
+        ``decimals``.
 
     Raises
     ------
@@ -256,6 +259,8 @@ def round(a, mode=None):
     """
     modes = {None: round_half_to_even, "half_to_even": round_half_to_even,
              "half_away_from_zero": round_half_away_from_zero}
+    if type(mode) is int:
+        return round(a, decimals=mode)
     if not isinstance(mode, (str, type(None))) or mode not in modes:
         raise ValueError(f"round mode {mode} is not implemented: expected half_to_even or half_away_from_zero.")
     return modes[mode](a)
@@ -344,6 +349,7 @@ def _fold(name, choose, tensors):
     return result
 
 
+@with_numpy_arguments
 def zeros_like(model, dtype=None, opt=False):
     """Zeros of the shape of ``model``.
 
@@ -363,6 +369,7 @@ def zeros_like(model, dtype=None, opt=False):
     return _filled_like(model, 0, dtype, opt)
 
 
+@with_numpy_arguments
 def ones_like(model, dtype=None, opt=False):
     """Ones of the shape of ``model``; the parameters are those of ``zeros_like``.
 

@@ -179,6 +179,7 @@ def reshaped(node, inputs, flags, count):
     known = [entry for entry in entries_of(lengths, rank) if isinstance(entry, int)]
     if -1 in known:                                 # without rows, it would not follow from the number of elements
         own = [shape_i(x, axis) for axis in range(1, x.type.ndim)]
+        node = node.clone_with_new_inputs([node.inputs[0], lengths])         # whose lengths are not those of a row
         entries, = node.op.infer_shape(node, [own, (rank,)])
     else:
         entries = [lengths[axis] for axis in range(rank)]

@@ -20,6 +20,7 @@ from phintys.ops.shape.shape import shape_i
 from phintys.ops.types.axes import one_axis, one_integer
 from phintys.ops.types.constant import as_tensor_variable, constant
 from phintys.ops.types.dtypes import discrete_dtypes, integer_dtypes, upcast
+from phintys.ops.types.numpy_arguments import with_numpy_arguments
 from phintys.ops.types.tensor_type import TensorType
 
 
@@ -277,6 +278,7 @@ def alloc_diag(x):
     return AllocDiag()(x)
 
 
+@with_numpy_arguments
 def trace(a, offset=0, axis1=0, axis2=1):
     """The sums of the diagonals of the matrices along two dimensions of ``a``, like ``numpy.trace``.
 

@@ -7,6 +7,7 @@ and rewrites are those of the products.
 """
 import numpy
 
+from phintys.graph import hooks
 from phintys.ops.elementwise.elementwise_functions import eq
 from phintys.ops.identity.assertion import Check
 from phintys.ops.linalg.diagonal import diagonal
@@ -15,8 +16,10 @@ from phintys.ops.reduction.reduction import sum as sum_over
 from phintys.ops.shape.dimshuffle import dimshuffle
 from phintys.ops.shape.shape import shape_i
 from phintys.ops.types.constant import as_tensor_variable
+from phintys.ops.types.numpy_arguments import with_numpy_arguments
 
 
+@with_numpy_arguments
 def einsum(subscripts, *operands, optimize=False):
     """The sum of products of the operands' elements over labelled dimensions, like ``numpy.einsum``.
 
@@ -48,6 +51,8 @@ def einsum(subscripts, *operands, optimize=False):
     array([[ 5., 13.],
            [13., 34.]])
     """
+    if not isinstance(subscripts, str) and operands:
+        return hooks.numpy_protocol().row_applied("einsum", [subscripts, *operands], {"optimize": optimize})
     if not isinstance(subscripts, str):
         raise ValueError(f"einsum takes the labels as one string before the operands, got {subscripts!r}")
     operands = [as_tensor_variable(operand) for operand in operands]
@@ -119,6 +124,9 @@ def _parsed(subscripts, operands):
         raise ValueError(f"einsum({subscripts!r}): labels for {len(parts)} operands, but there are {len(operands)}")
     labels = [_of_operand(subscripts, part, operand.type.ndim) for part, operand in zip(parts, operands)]
     dots = sorted({label for names in labels for label in names if isinstance(label, int)})
+    if arrow and dots and "..." not in right:
+        raise ValueError(f"einsum({subscripts!r}): the result has no '...' for the dimensions that are broadcast; sums "
+                         "over them need labels")
     if arrow:
         return labels, _spelled_out(subscripts, right, dots)
     letters = [label for names in labels for label in names if isinstance(label, str)]

@@ -6,6 +6,7 @@ Python's built-ins in this file only. The ops are in ``careduce.py``, ``mean.py`
 ``argmax.py`` and can be imported from here.
 """
 from phintys.graph.gradients.view_op import disconnected_grad
+from phintys.graph.variable import Variable
 from phintys.ops.elementwise import scalar
 from phintys.ops.elementwise.scalar_op import upgrade_to_float
 from phintys.ops.reduction.argmax import Argmax, Argmin, MaxAndArgmax
@@ -28,6 +29,7 @@ from phintys.ops.shape.dimshuffle import dimshuffle
 from phintys.ops.shape.shape import shape_i
 from phintys.ops.types.constant import as_tensor_variable, constant
 from phintys.ops.types.dtypes import complex_dtypes
+from phintys.ops.types.numpy_arguments import with_numpy_arguments
 
 __all__ = ["All", "Any", "Argmax", "Argmin", "CAReduce", "CAReduceDtype", "FusedReduction", "Max", "MaxAndArgmax",
            "Mean", "Min", "Sum", "all", "any", "argmax", "argmin", "logsumexp", "max",
@@ -49,6 +51,7 @@ def reduce_by(op_class, x, axis, keepdims, **dtypes):
     return pad_reduced(x, result, positive_axes(x, axis)) if keepdims else result
 
 
+@with_numpy_arguments
 def sum(input, axis=None, dtype=None, keepdims=False, acc_dtype=None):
     """The sum of elements over axes.
 
@@ -93,6 +96,7 @@ def _count(x, axes, like, less=0):
     return number.astype("float32" if like in ("float16", "float32", "complex64") else "float64")
 
 
+@with_numpy_arguments
 def mean(input, axis=None, dtype=None, op=False, keepdims=False, acc_dtype=None):
     """The mean of elements over axes.
 
@@ -135,6 +139,7 @@ def mean(input, axis=None, dtype=None, op=False, keepdims=False, acc_dtype=None)
     return result
 
 
+@with_numpy_arguments
 def var(input, axis=None, ddof=0, keepdims=False, corrected=False):
     """The variance of elements over axes: the mean squared distance from the mean, computed in two passes.
 
@@ -163,6 +168,9 @@ def _variance(x, axis, ddof, keepdims, corrected):
     if isinstance(ddof, bool):
         raise ValueError("Parameter keepdims is now at index 3: (input, axis=None, ddof=0, keepdims=False, "
                          "corrected=False)")
+    if ddof is None or isinstance(keepdims, Variable):
+        raise TypeError("The arguments by position are Theano's: (input, axis=None, ddof=0, keepdims=False, "
+                        f"corrected=False); got ddof={ddof} and keepdims={keepdims}. Give NumPy's by their names")
     x = scalar.as_dtype(x, "float32") if x.type.dtype == "float16" else x
     centered = x - mean(x, axis, keepdims=True)
     result = _spread(_squared(centered), x, axis, ddof, keepdims)
@@ -194,6 +202,7 @@ def _named(name, result, x):
     return result
 
 
+@with_numpy_arguments
 def std(input, axis=None, ddof=0, keepdims=False, corrected=False):
     """The standard deviation, which is the square root of `var`; the parameters are the same.
 
@@ -206,6 +215,7 @@ def std(input, axis=None, ddof=0, keepdims=False, corrected=False):
     return _named("std", scalar.sqrt(_variance(x, axis, ddof, keepdims, corrected)), x)
 
 
+@with_numpy_arguments
 def max(x, axis=None, keepdims=False):
     """The largest element over axes; NaN if an element is NaN. Every maximum receives the whole gradient.
 
@@ -217,6 +227,7 @@ def max(x, axis=None, keepdims=False):
     return reduce_by(Max, x, axis, keepdims)
 
 
+@with_numpy_arguments
 def min(x, axis=None, keepdims=False):
     """The smallest element over axes; NaN if an element is NaN. Every minimum receives the whole gradient.
 
@@ -228,6 +239,7 @@ def min(x, axis=None, keepdims=False):
     return reduce_by(Min, x, axis, keepdims)
 
 
+@with_numpy_arguments
 def argmax(x, axis=None, keepdims=False):
     """The position of the first largest element, as int64; for several axes, in their flattened order.
 
@@ -239,6 +251,7 @@ def argmax(x, axis=None, keepdims=False):
     return reduce_by(Argmax, x, axis_tuple(axis) or None, keepdims)
 
 
+@with_numpy_arguments
 def argmin(x, axis=None, keepdims=False):
     """The position of the first smallest element, as int64; for several axes, in their flattened order.
 
@@ -265,6 +278,7 @@ def max_and_argmax(a, axis=None, keepdims=False):
     return [pad_reduced(x, result, axes) for result in results] if keepdims else results
 
 
+@with_numpy_arguments
 def all(x, axis=None, keepdims=False):
     """Whether all elements over axes are nonzero, as bool.
 
@@ -276,6 +290,7 @@ def all(x, axis=None, keepdims=False):
     return reduce_by(All, x, axis, keepdims)
 
 
+@with_numpy_arguments
 def any(x, axis=None, keepdims=False):
     """Whether any element over axes is nonzero, as bool.
 
@@ -306,6 +321,7 @@ def logsumexp(x, axis=None, keepdims=False):
     return total if keepdims else dimshuffle(total, [number for number in range(x.type.ndim) if number not in axes])
 
 
+@with_numpy_arguments
 def ptp(a, axis=None, keepdims=False):
     """The difference between the largest and the smallest element over axes.
 

@@ -22,6 +22,7 @@ from phintys.ops.types.axes import one_axis, sequence_of
 from phintys.ops.types.constant import as_tensor_variable
 from phintys.ops.types.dtypes import discrete_dtypes, integer_dtypes, upcast
 from phintys.ops.types.known_length import known_integer
+from phintys.ops.types.numpy_arguments import as_numpy, with_numpy_arguments
 from phintys.ops.types.tensor_type import TensorType
 
 
@@ -228,6 +229,7 @@ def join(axis, *tensors_list):
     return tensors_list[0]
 
 
+@with_numpy_arguments
 def concatenate(tensor_list, axis=0):
     """`join` with NumPy's signature; raises ``TypeError`` if ``tensor_list`` is not a list or tuple.
 
@@ -240,9 +242,12 @@ def concatenate(tensor_list, axis=0):
     if not isinstance(tensor_list, (tuple, list)):
         raise TypeError("The 'tensors' argument must be either a tuple or a list, make sure you did not forget () or "
                         f"[] around arguments of concatenate: got {tensor_list!r}.")
+    if axis is None:
+        return concatenate(tensor_list, axis=None, casting="same_kind")     # NumPy's, of flat tensors
     return join(axis, *tensor_list)
 
 
+@as_numpy("stack", ("tensors", "axis"))
 def stack(*tensors, **kwargs):
     """Join tensors of one shape along a new axis: ``stack(tensors, axis=0)``.
 
@@ -286,9 +291,6 @@ TensorType.stack = staticmethod(stack)
 
 def _stack_arguments(tensors, kwargs):
     """The tensors and the axis, from either form of arguments of ``stack``."""
-    unknown = sorted(set(kwargs) - {"tensors", "axis"})
-    if unknown:
-        raise TypeError(f"stack() got an unexpected keyword argument {unknown[0]!r}")
     if "tensors" in kwargs:
         return kwargs["tensors"], kwargs.get("axis", *tensors or (0,))
     if not tensors:

@@ -20,6 +20,7 @@ from phintys.ops.types.axes import one_integer
 from phintys.ops.types.constant import as_tensor_variable, constant
 from phintys.ops.types.dtypes import integer_dtypes
 from phintys.ops.types.known_length import known_integer
+from phintys.ops.types.numpy_arguments import as_numpy, with_numpy_arguments
 from phintys.ops.types.tensor_type import TensorType
 
 
@@ -159,6 +160,7 @@ def _static_lengths(shape, wanted):
     return lengths
 
 
+@with_numpy_arguments
 def reshape(x, newshape, ndim=None):
     """The elements of ``x`` in C order with another shape.
 
@@ -188,6 +190,8 @@ def reshape(x, newshape, ndim=None):
     array([[0, 1],
            [2, 3]])
     """
+    if isinstance(ndim, str):
+        return reshape(x, newshape, order=ndim)      # NumPy's argument
     vector, known = as_shape_vector(newshape)
     if vector.type.ndim != 1:
         raise TypeError("New shape in reshape must be a vector or a list/tuple of scalar. Got "
@@ -221,6 +225,7 @@ def _wanted_rank(ndim, outdim):
     return outdim
 
 
+@as_numpy("ravel")
 def flatten(x, ndim=None, outdim=None):
     """``x`` with trailing dimensions joined, so that ``ndim`` dimensions remain (1 by default).
 
@@ -228,6 +233,7 @@ def flatten(x, ndim=None, outdim=None):
     ----------
     x : tensor-like
     ndim : int
+        Or an order of NumPy's, "C" or "F": all dimensions are joined.
     outdim : int
         Theano's older name of ``ndim``.
 
@@ -244,8 +250,7 @@ def flatten(x, ndim=None, outdim=None):
     x = as_tensor_variable(x)
     ndim = _wanted_rank(ndim, outdim)
     if isinstance(ndim, str):
-        raise TypeError(f"flatten takes the number of dimensions that remain, an integer, not an order: got {ndim!r}; "
-                        "numpy.ravel(x, order=...) takes an order")
+        return flatten(x, order=ndim)                # NumPy's argument
     ndim = one_integer("flatten", "ndim", ndim)
     if ndim < 1 or (ndim > 1 and ndim > x.type.ndim):
         raise ValueError(f"ndim {ndim} out of bound [1, {x.type.ndim + 1})")

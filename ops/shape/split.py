@@ -10,6 +10,7 @@ from phintys.ops.shape.shape import patternbroadcast
 from phintys.ops.types.constant import as_tensor_variable
 from phintys.ops.types.dtypes import integer_dtypes
 from phintys.ops.types.known_length import known_integer
+from phintys.ops.types.numpy_arguments import with_numpy_arguments
 from phintys.ops.types.tensor_type import TensorType
 
 
@@ -120,8 +121,9 @@ def _is_dimension(axis, dimension, rank):
     return scalar.or_(scalar.eq(axis, dimension), scalar.eq(axis, dimension - rank))
 
 
-def split(x, splits_size, n_splits, axis=0):
-    """Split ``x`` into ``n_splits`` parts along an axis.
+@with_numpy_arguments
+def split(x, splits_size, n_splits=None, axis=0):
+    """Split ``x`` into ``n_splits`` parts along an axis; without ``n_splits``, as ``numpy.split`` does.
 
     Parameters
     ----------
@@ -147,4 +149,6 @@ def split(x, splits_size, n_splits, axis=0):
     >>> second.eval()
     array([2, 3, 4])
     """
+    if n_splits is None:
+        return split(x, indices_or_sections=splits_size, axis=axis)
     return Split(n_splits)(x, axis, splits_size)

@@ -33,6 +33,7 @@ from phintys.ops.types.dtypes import (
     integer_dtypes,
     upcast,
 )
+from phintys.ops.types.numpy_arguments import with_numpy_arguments
 from phintys.ops.types.tensor_type import TensorType
 
 
@@ -203,6 +204,7 @@ def restored(found, axes, rank, keepdims, before=0):
     return dimshuffle(found, *range(before), *["x" if axis in axes else next(kept) for axis in range(rank)])
 
 
+@with_numpy_arguments
 def median(a, axis=None, keepdims=False):
     """The median over the given dimensions, like ``numpy.median``.
 
@@ -354,6 +356,7 @@ def probabilities(name, a, q, most):
     return Check(message)(q, all_true(elementwise.and_(elementwise.ge(q, 0), elementwise.le(q, most))))
 
 
+@with_numpy_arguments
 def quantile(a, q, axis=None, method="linear", keepdims=False):
     """Quantiles over the given dimensions, like ``numpy.quantile``.
 
@@ -393,6 +396,7 @@ def quantile(a, q, axis=None, method="linear", keepdims=False):
     return quantile_by_method("quantile", a, probabilities("quantile", a, q, 1), axis, keepdims, method)
 
 
+@with_numpy_arguments
 def percentile(a, q, axis=None, method="linear", keepdims=False):
     """Percentiles over the given dimensions, like ``numpy.percentile``: quantiles of ``q / 100``.
 

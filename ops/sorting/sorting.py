@@ -19,6 +19,7 @@ from phintys.ops.sorting.sorting_kernel import ArgSortKernel, SortKernel
 from phintys.ops.types.axes import one_axis
 from phintys.ops.types.constant import as_tensor_variable
 from phintys.ops.types.dtypes import continuous_dtypes
+from phintys.ops.types.numpy_arguments import with_numpy_arguments
 from phintys.ops.types.tensor_type import TensorType
 
 KINDS = (None, "quicksort", "mergesort", "heapsort", "stable")
@@ -171,6 +172,7 @@ def _reversed(x):
     return invert.elementwise(x)
 
 
+@with_numpy_arguments
 def sort(a, axis=-1, kind="quicksort", order=None, descending=False):
     """Sort elements along an axis in ascending order; NaNs come last.
 
@@ -207,6 +209,7 @@ def sort(a, axis=-1, kind="quicksort", order=None, descending=False):
     return SortOp(kind, order)(a, axis)
 
 
+@with_numpy_arguments
 def argsort(a, axis=-1, kind="quicksort", order=None, descending=False):
     """The positions that sort the elements along an axis in ascending order.
 

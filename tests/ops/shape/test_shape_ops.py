@@ -174,9 +174,12 @@ def test_bad_graphs(name):
         build()
 
 
-def test_flatten_takes_no_order():
-    with pytest.raises(TypeError, match="number of dimensions that remain.*not an order: got 'F'.*ravel"):
-        flatten(variable_for(values((2, 3))), "F")
+def test_flatten_takes_an_order():
+    x = values((2, 3))
+    variable = variable_for(x)
+    assert flatten(variable, "F").eval({variable: x}).tolist() == x.ravel("F").tolist()
+    with pytest.raises(ValueError, match="order must be one of 'C', 'F', 'A', 'K', got 'Q'"):
+        flatten(variable, "Q")
 
 
 def test_swapaxes_names_the_axis():
