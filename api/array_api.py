@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import namedtuple
 from inspect import signature
-from sys import modules
+from sys import _getframe, modules
 from types import SimpleNamespace
 from typing import Any
 
@@ -324,6 +324,11 @@ __all__ = sorted([*ELEMENTWISE.split(), *" ".join(ROWS.values()).split(), *DTYPE
     astype can_cast result_type isdtype finfo iinfo broadcast_shapes linalg fft e pi inf nan newaxis""".split()])
 
 
+# Functions of SciPy that compare lengths by ``==``, which is False for symbols: their results would be wrong.
+COMPARE_LENGTHS = {"simpson": "scipy.integrate."}
+DEEPEST = 6                                         # of the calls between such a function and the namespace
+
+
 def matching(api_version: str | None) -> Any:
     """This namespace, if it has the version of the standard.
 
@@ -331,7 +336,18 @@ def matching(api_version: str | None) -> Any:
     ------
     ValueError
         For another version.
+    TypeError
+        For a function that compares lengths.
     """
+    asking = _getframe(1)
+    for _ in range(DEEPEST):
+        name, module = asking.f_code.co_name, asking.f_globals.get("__name__", "")
+        if name in COMPARE_LENGTHS and module.startswith(COMPARE_LENGTHS[name]):
+            raise TypeError(f"{name} of SciPy compares lengths, which are not known yet; call it by "
+                            f"phintys.array_objects.traced({name}, x), with x of a type of known shape")
+        asking = asking.f_back
+        if asking is None:
+            break
     if api_version not in (None, *VERSIONS):
         raise ValueError(f"__array_namespace__: api_version must be None or one of {', '.join(VERSIONS)}, got "
                          f"{api_version!r}")

@@ -348,7 +348,8 @@ for _name, _target in {**_UFUNCS, **{name: target for name, (target, _) in _NUMP
 _ON_DEMAND = ("basic", "blas", "elemwise", "extra_ops", "fft", "fourier", "inplace", "io", "linalg", "nlinalg", "nnet",
               "opt", "raw_random", "scal", "shared_randomstreams", "sharedvar", "signal", "slinalg", "special",
               "subtensor", "type", "type_other", "utils", "xlogx")
-# All names without an underscore are public, except `constructors`, which is bound by its import.
+# All names without an underscore are public, except `constructors`, which is bound by its import, and `random`, which
+# would replace Python's in programs that import all names.
 __all__ = sorted({name for name in globals() if not name.startswith("_")} - {"constructors"}
                  | {*_ON_DEMAND, *_HOMES})
 
@@ -357,7 +358,7 @@ _unknown = _lookup(__name__)
 
 
 def __getattr__(name):
-    if name in _ON_DEMAND:
+    if name in _ON_DEMAND or name == "random":
         return _import_module("phintys.tensor." + name)
     if name in _HOMES:
         value = globals()[name] = getattr(_import_module("phintys.ops." + _HOMES[name]), name)

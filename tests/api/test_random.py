@@ -283,3 +283,15 @@ def test_uniform_numbers_of_any_count(dtype):
     function = phintys.function([count], phintys.random.default_rng(11).random(size=(count,), dtype=dtype))
     for size in (1, 63, 64, 65, 127, 128, 129, 0, 511, 512, 1001, 3, 5000):
         numpy.testing.assert_array_equal(function(size), generator.random(size, dtype=dtype))
+
+
+def test_the_names_of_numpy_in_the_tensor_namespace():
+    T.random.seed(3)
+    drawn = phintys.function([], [T.random.normal(size=2), T.random.uniform(size=2)])
+    stream = T.random.RandomStream(3)
+    wanted = phintys.function([], [stream.normal(size=2), stream.uniform(size=2)])
+    for _ in range(2):
+        assert [part.tolist() for part in drawn()] == [part.tolist() for part in wanted()]
+    assert "permutation" in dir(T.random) and "random" not in T.__all__
+    with pytest.raises(AttributeError, match="no attribute 'randint'; a Generator has no such method"):
+        T.random.randint
