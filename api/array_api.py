@@ -336,6 +336,20 @@ def matching(api_version: str | None) -> Any:
     ------
     ValueError
         For another version.
+    """
+    if api_version not in (None, *VERSIONS):
+        raise ValueError(f"__array_namespace__: api_version must be None or one of {', '.join(VERSIONS)}, got "
+                         f"{api_version!r}")
+    return modules[__name__]
+
+
+def of_symbols(api_version: str | None) -> Any:
+    """This namespace for a variable whose lengths are not known.
+
+    Raises
+    ------
+    ValueError
+        See `matching`.
     TypeError
         For a function that compares lengths.
     """
@@ -348,7 +362,4 @@ def matching(api_version: str | None) -> Any:
         asking = asking.f_back
         if asking is None:
             break
-    if api_version not in (None, *VERSIONS):
-        raise ValueError(f"__array_namespace__: api_version must be None or one of {', '.join(VERSIONS)}, got "
-                         f"{api_version!r}")
-    return modules[__name__]
+    return matching(api_version)

@@ -231,7 +231,7 @@ class TensorOperators:
 
     def __array_namespace__(self, /, *, api_version=None):
         """The functions of the array API standard, as a module: `phintys.array_api`."""
-        return hooks.array_api().matching(api_version)
+        return hooks.array_api().of_symbols(api_version)
 
     def __array__(self, dtype=None, copy=None):
         """An array of objects that contains this variable; an array of numbers would require a value.
