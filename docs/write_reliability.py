@@ -32,6 +32,7 @@ Written by `docs/write_reliability.py` from `docs/campaigns.json`, which holds t
 `make campaign-forks` |
 | No kernel reads or writes outside of its operands. | `make campaign-sanitizers`, `tests/vm/test_guards.py` |
 | A file that is damaged, or made by hand, is refused before anything of it runs. | `tests/vm/files` |
+| The wheel of a commit has the same bytes wherever and whenever it is built. | `make wheel-check` |
 | A mistake is told with what, where, and what was expected. | `tests/api/test_mistakes.py` |
 
 What is not promised: that Python code inside a call (`perform`, callbacks, finalizers) leaves alone what it may change;
