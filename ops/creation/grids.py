@@ -22,7 +22,8 @@ class Grid:
             if isinstance(entry.step, complex):
                 raise NotImplementedError("Not implemented for slices whose step is complex")
         rank = len(slices)
-        ranges = [arange(entry.start or 0, entry.stop, entry.step or 1) for entry in slices]
+        ranges = [arange(0 if entry.start is None else entry.start, entry.stop, 1 if entry.step is None else entry.step)
+                  for entry in slices]
         open_grid = [dimshuffle(values, ["x"] * axis + [0] + ["x"] * (rank - 1 - axis))
                      for axis, values in enumerate(ranges)]
         if self.sparse or rank == 1:
