@@ -37,4 +37,4 @@ def test_programs_may_ask_for_existence():
 def test_grids_of_symbols():
     """Of their slices, only what is left out has a default."""
     n = T.lscalar("n")
-    assert phintys.function([n], [T.mgrid[n:5], T.ogrid[0:6:n]])(2)[0].tolist() == [2, 3, 4]
+    assert phintys.function([n], [*T.mgrid[n:5], *T.ogrid[0:6:n]])(2)[0].tolist() == [2, 3, 4]
