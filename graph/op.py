@@ -374,7 +374,11 @@ class PureOp(Properties):
                 for position, variable in enumerate(inputs)]
 
     def L_op(self, inputs: Sequence[Any], outputs: Sequence[Any], output_grads: Sequence[Any]) -> Sequence[Any]:
-        """Return gradients as ``grad`` does; the outputs are available, too."""
+        """Return gradients as ``grad`` does; the outputs are available, too.
+
+        A method whose attribute ``takes_wanted`` is true gets as ``wanted``, for each input, whether its gradient will
+        be read, and may return None for the others.
+        """
         return self.grad(inputs, output_grads)
 
     def masked_L_op(self, inputs: Sequence[Variable], outputs: Sequence[Variable], output_grads: Sequence[Variable],

@@ -360,7 +360,8 @@ class _Accumulation:
             self.terms_inside[node] = [arm] * len(node.inputs)
         else:
             masks = [self.masks.get(output) for output in node.outputs]
-        return terms_of(node, gradients, self.paths.patterns.get(node), self._L_op(node, masks))
+        return terms_of(node, gradients, self.paths.patterns.get(node), self._L_op(node, masks),
+                        self.paths.wanted.get(node))
 
     def _L_op(self, node, masks):
         """Return the method that computes a node's terms, and notes their masks if there are any."""

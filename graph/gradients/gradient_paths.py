@@ -55,6 +55,8 @@ class Paths:
         depends on and that depend on an element of ``wrt``.
     patterns : dict
         Node → its connection pattern, for nodes where not everything is connected.
+    wanted : dict
+        Node → for each input, whether its term is a part of a gradient; of nodes where some are not.
     """
 
     def __init__(self, outputs: Sequence[Variable], wanted: Sequence[Variable], blockers: set[Variable]) -> None:
@@ -62,7 +64,7 @@ class Paths:
         self.patterns = {node: pattern for node in order if (pattern := connection_pattern(node)) is not None}
         depending = self._depending_on(wanted, order)
         self.active = {}
-        self.nodes = []
+        self.nodes, self.wanted = [], {}
         reached = set(outputs) - blockers
         for node in reversed(order):
             rows = self._connected_inputs(node, [output in reached for output in node.outputs])
@@ -74,6 +76,8 @@ class Paths:
                     reached.add(node.inputs[position])
             if found:
                 self.nodes.append(node)
+                if len(found) < len(node.inputs):
+                    self.wanted[node] = [position in found for position in range(len(node.inputs))]
 
     def _depending_on(self, wanted, order):
         """Return the variables that depend on an element of ``wanted``, including these."""

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 FLOAT_DTYPES = frozenset(["float16", "float32", "float64"])
 CONTINUOUS_DTYPES = FLOAT_DTYPES | {"complex64", "complex128"}
 
+NOT_WANTED = NullType("This variable is Null because nothing reads this gradient.").make_variable()
+
 
 def dtype_of(variable: Variable) -> str | None:
     """Return the dtype of a variable whose values have one, else None."""
@@ -36,9 +38,20 @@ def is_valueless(variable: Variable) -> bool:
 
 
 def terms_of(node: Apply, output_gradients: Sequence[Constant | Variable], pattern: Sequence[Sequence[bool]] | None,
-             L_op: Callable[..., Any]) -> list[Constant | Variable]:
-    """Return the terms of a node in the gradients of its inputs, as a list of variables; ``L_op`` is the method that
-    the op has for them."""
+             L_op: Callable[..., Any], wanted: Sequence[bool] | None = None) -> list[Constant | Variable]:
+    """Return the terms of a node in the gradients of its inputs, as a list of variables.
+
+    Parameters
+    ----------
+    node : Apply
+    output_gradients : list of Variable
+    pattern : list of list of bool, or None
+        The connection pattern, unless all is connected.
+    L_op : callable
+        The method that the op has for them.
+    wanted : list of bool, optional
+        For each input, whether its term will be read; another one is not made if the method ``takes_wanted``.
+    """
     flow = _Flow(node, output_gradients, pattern)
     if not any(flow.inputs_connected):
         return [disconnected_type() for _ in node.inputs]
@@ -49,8 +62,14 @@ def terms_of(node: Apply, output_gradients: Sequence[Constant | Variable], patte
     typed = [_with_dtype_of(output, gradient) for output, gradient in zip(node.outputs, output_gradients)]
     for output, gradient in zip(node.outputs, typed):
         _check_test_shapes(output, gradient, f"the gradient on an output of {node.op}")
-    terms = _checked_list(node, L_op(inputs, node.outputs, typed))
+    if wanted is not None and getattr(L_op, "takes_wanted", False):
+        terms = [NOT_WANTED if term is None else term for term in L_op(inputs, node.outputs, typed, wanted)]
+    else:
+        terms = L_op(inputs, node.outputs, typed)
+    terms = _checked_list(node, terms)
     for position in range(len(terms)):
+        if terms[position] is NOT_WANTED:
+            continue
         null = flow.null_gradient_of(position)
         if null is not None and not isinstance(terms[position].type, DisconnectedType):
             terms[position] = null

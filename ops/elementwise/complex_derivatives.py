@@ -28,8 +28,9 @@ def real_like(variable, gradient):
     return gradient
 
 
-def gradients(row, inputs, outputs, output_gradients):
-    """The gradients with respect to the inputs, in the shape of the output; None where there is no formula.
+def gradients(row, inputs, outputs, output_gradients, wanted=None):
+    """The gradients with respect to the inputs, in the shape of the output; None where there is no formula, and perhaps
+    where none is ``wanted``.
 
     Raises
     ------
@@ -37,7 +38,7 @@ def gradients(row, inputs, outputs, output_gradients):
         If operands are complex and the row has no formula for them.
     """
     if not _is_complex(row, inputs, outputs):
-        return row.gradients(inputs, outputs, output_gradients)
+        return row.gradients(inputs, outputs, output_gradients, wanted)
     if row.complex_rule == "holomorphic":
         turned = row.gradients(inputs, outputs, [conjugated(gradient) for gradient in output_gradients])
         found = [None if term is None else conjugated(term) for term in turned]

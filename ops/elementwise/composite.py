@@ -227,7 +227,7 @@ class Composite(LoopedScalarOp):
     def L_op(self, inputs, outputs, output_gradients):
         return self.gradients(inputs, outputs, output_gradients)
 
-    def gradients(self, inputs, outputs, output_gradients):
+    def gradients(self, inputs, outputs, output_gradients, wanted=None):
         raise NotImplementedError("Composites are made after gradients; take the gradient of the original graph.")
 
     def __str__(self):

@@ -271,13 +271,17 @@ class Elemwise(Op):
         connected = self.scalar_op.connected or (True,) * len(node.inputs)
         return [[flag] * len(node.outputs) for flag in connected]
 
-    def L_op(self, inputs, outputs, output_gradients):
-        """Gradients with respect to the inputs: the scalar op's formula, summed where an input was broadcast."""
+    def L_op(self, inputs, outputs, output_gradients, wanted=None):
+        """Gradients with respect to the inputs, or to those that are ``wanted``: the scalar op's formula, summed where
+        an input was broadcast."""
         connected = self.scalar_op.connected or (True,) * len(inputs)
         if any([x.type.dtype in discrete_dtypes for x in outputs]):
             return [zero_by(x) if flag else disconnected_type.make_variable() for x, flag in zip(inputs, connected)]
-        return [self._summed(position, x, term, None, outputs[0])[0] for position, (x, term) in
-                enumerate(zip(inputs, gradients(self.scalar_op, inputs, outputs, output_gradients)))]
+        terms = gradients(self.scalar_op, inputs, outputs, output_gradients, wanted)
+        return [self._summed(position, x, term, None, outputs[0])[0] if wanted is None or wanted[position] else None
+                for position, (x, term) in enumerate(zip(inputs, terms))]
+
+    L_op.takes_wanted = True
 
     @property
     def chooses(self):

@@ -98,16 +98,19 @@ def add_gradient(*arguments):
     return [gradient] * len(terms)
 
 
-def mul_gradient(*arguments):
+def mul_gradient(*arguments, wanted=None):
     """The gradient with respect to each factor: the output's gradient times the other factors."""
     *factors, _, gradient = arguments
     if len(factors) <= 3:
-        return [mul(gradient, *factors[:position], *factors[position + 1:]) for position in range(len(factors))]
+        return [mul(gradient, *factors[:position], *factors[position + 1:]) if wanted is None or wanted[position] else
+                None for position in range(len(factors))]
     # Products of the factors before and after each factor, so that the total work is linear in their number.
     before = list(accumulate([gradient, *factors[:-1]], mul))
     behind = list(accumulate(factors[:0:-1], mul))[::-1]
     return [mul(*pair) for pair in zip(before, behind)] + before[-1:]
 
+
+mul_gradient.takes_wanted = True
 
 add = define("Add", "add", -1, rules.upcast_out, "add", add_gradient, complex_rule="real_slope",
              commutative=True, associative=True, identity=0, symbol="+",
@@ -116,10 +119,10 @@ mul = define("Mul", "mul", -1, rules.upcast_out, "multiply", mul_gradient,
              commutative=True, associative=True, identity=1, symbol="*", complex_rule="holomorphic",
              doc="Elementwise product of any number of tensors.", example=([1, 2], [0.5, 1.5]))
 sub = define("Sub", "sub", 2, rules.upcast_out_no_bool, "subtract",
-             lambda a, b, out, g: (g, -g), complex_rule="real_slope", symbol="-",
+             (lambda a, b, out, g: g, lambda a, b, out, g: -g), complex_rule="real_slope", symbol="-",
              doc="Elementwise difference; not for two bools.", example=([1, 2], [0.5, 1.5]))
 true_div = define("TrueDiv", "true_div", 2, rules.true_div_out, "divide",
-                  lambda a, b, out, g: (g / b, -(g * out) / b), operands="float", symbol="/",
+                  (lambda a, b, out, g: g / b, lambda a, b, out, g: -(g * out) / b), operands="float", symbol="/",
                   complex_rule="holomorphic", domain=(ANY, POSITIVE),
                   doc="Elementwise quotient; of discrete tensors it is in floatX.", example=([1, 2], 4))
 int_div = define("IntDiv", "int_div", 2, rules.upcast_out_no_complex, "floor_divide", zeros_by, symbol="//",
@@ -141,27 +144,29 @@ sqrt = define("Sqrt", "sqrt", 1, rules.upgrade_to_float, "sqrt", lambda x, out, 
               complex_rule="holomorphic", domain=POSITIVE, doc="Elementwise square root.", example=([4.0, 2.0],))
 
 
-def pow_gradient(base, exponent, out, g):
-    """y x^(y-1) and x^y log x, without NaN where the exponent or the base is 0."""
+def gradient_by_base(base, exponent, out, g):
+    """y x^(y-1), without NaN where the exponent is 0."""
     value = constant_number(exponent)
     if value is None:
-        by_base = switch(eq(exponent, 0), number(0, g), g * exponent * pow(base, exponent - 1))
-    elif value == 2:
-        by_base = g * base * number(2, g)
-    elif value == 0:
-        by_base = second(g, number(0, g))
-    else:
-        holds = exponent.type.dtype in complex_dtypes or value >= 1     # an unsigned exponent of 0 has no predecessor
-        lower = constant(value - 1, dtype=exponent.type.dtype) if holds else exponent - 1
-        by_base = g * exponent * pow(base, lower)
+        return switch(eq(exponent, 0), number(0, g), g * exponent * pow(base, exponent - 1))
+    if value == 2:
+        return g * base * number(2, g)
+    if value == 0:
+        return second(g, number(0, g))
+    holds = exponent.type.dtype in complex_dtypes or value >= 1     # an unsigned exponent of 0 has no predecessor
+    lower = constant(value - 1, dtype=exponent.type.dtype) if holds else exponent - 1
+    return g * exponent * pow(base, lower)
+
+
+def gradient_by_exponent(base, exponent, out, g):
+    """x^y log x, without NaN where the base is 0."""
     if is_padded_constant(exponent):
-        return by_base, None
-    logarithm = log(as_dtype(base, g.type.dtype))
-    return by_base, switch(eq(base, 0), number(0, g), g * out * logarithm)
+        return None
+    return switch(eq(base, 0), number(0, g), g * out * log(as_dtype(base, g.type.dtype)))
 
 
-pow = define("Pow", "pow", 2, rules.upcast_out_min8, "power", pow_gradient, symbol="**", complex_rule="holomorphic",
-             domain=(POSITIVE, (0, 3.1)),
+pow = define("Pow", "pow", 2, rules.upcast_out_min8, "power", (gradient_by_base, gradient_by_exponent),
+             symbol="**", complex_rule="holomorphic", domain=(POSITIVE, (0, 3.1)),
              doc="Elementwise power; integers with negative exponents give 0 (1 and -1 for the bases 1 and -1).",
              example=([1.5, 2.0], 2))
 

@@ -210,9 +210,10 @@ class LoopedScalarOp(ScalarOp):
     operands : str
         The dtype to which operands are cast before ``loop``: ``"output"`` is the dtype of the output, ``"common"``
         their common dtype, and ``"float"`` the dtype of the output, but float64 if all operands are discrete.
-    gradient : callable or None
+    gradient : callable, tuple of callable, or None
         Takes ``(*inputs, output, output_gradient)`` and returns the gradient, or a tuple of one gradient per input;
-        None in the tuple where there is no formula.
+        None in the tuple where there is no formula. Of a tuple, each gives the gradient for one input, and those that
+        nothing reads are not called.
     choices : callable or None
         For an op whose results are elements of its operands: takes ``(*inputs, output, output_gradient)`` and returns
         for each input ``(condition, holds)``: its element is the result where the condition holds (or, with False, does
@@ -365,10 +366,16 @@ class LoopedScalarOp(ScalarOp):
             result = self.loop(steps, output_dtype, *slots)
         return [steps.cast(result, output_dtype)]
 
-    def gradients(self, inputs, outputs, output_gradients):
-        """The gradient for each input, not yet summed over broadcast dimensions; None where there is no formula."""
+    def gradients(self, inputs, outputs, output_gradients, wanted=None):
+        """The gradient for each input, not yet summed over broadcast dimensions; None where there is no formula, or
+        where none is ``wanted``, if the formula is one for each input."""
         if self.gradient is None:
             return [None] * len(inputs)
+        if type(self.gradient) is tuple:
+            return [formula(*inputs, outputs[0], output_gradients[0]) if wanted is None or wanted[position] else None
+                    for position, formula in enumerate(self.gradient)]
+        if wanted is not None and getattr(self.gradient, "takes_wanted", False):
+            return self.gradient(*inputs, outputs[0], output_gradients[0], wanted=wanted)
         gradients = self.gradient(*inputs, outputs[0], output_gradients[0])
         return list(gradients) if isinstance(gradients, (tuple, list)) else [gradients]
 

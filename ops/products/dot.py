@@ -70,19 +70,24 @@ class Dot(Op):
         left, right = input_shapes
         return [tuple(left[:-1]) + tuple(right[1:])]
 
-    def L_op(self, inputs, outputs, output_grads):
-        x, y = inputs
+    def L_op(self, inputs, outputs, output_grads, wanted=(True, True)):
         gz, = output_grads
-        left, right = conjugated(x), conjugated(y)
+        return [patternbroadcast(term(self, *inputs, gz), value.type.broadcastable) if is_wanted else None
+                for term, value, is_wanted in zip((Dot._by_left, Dot._by_right), inputs, wanted)]
+
+    L_op.takes_wanted = True
+
+    def _by_left(self, x, y, gz):
+        right = conjugated(y)
         if gz.type.ndim == 0:
-            gradients = [gz * right, gz * left]
-        elif y.type.ndim == 1:
-            gradients = [outer_of_vectors(gz, right), self(left.T, gz)]
-        elif x.type.ndim == 1:
-            gradients = [self(gz, right.T), outer_of_vectors(left, gz)]
-        else:
-            gradients = [self(gz, right.T), self(left.T, gz)]
-        return [patternbroadcast(gradient, value.type.broadcastable) for gradient, value in zip(gradients, inputs)]
+            return gz * right
+        return outer_of_vectors(gz, right) if y.type.ndim == 1 else self(gz, right.T)
+
+    def _by_right(self, x, y, gz):
+        left = conjugated(x)
+        if gz.type.ndim == 0:
+            return gz * left
+        return outer_of_vectors(left, gz) if y.type.ndim == 2 and x.type.ndim == 1 else self(left.T, gz)
 
     def masked_L_op(self, inputs, outputs, output_grads, masks):
         """Gradients and their masks. A row of x whose products were not chosen has no part in the gradient by y; it may
