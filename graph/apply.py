@@ -5,21 +5,19 @@ A node owns its outputs from the moment it is made, and never loses them. Its in
 """
 from __future__ import annotations
 
-from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from phintys.graph.membership import InGraph
+from phintys.graph.nodes import copy_slots, slots_of, twin_of
 from phintys.graph.scratchpad import LazyTag, copy_tag, position_of
 from phintys.graph.serialization import GraphNode
 from phintys.graph.trace import resolve, where_of
-from phintys.graph.variable import Constant, Variable
+from phintys.graph.variable import Variable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from phintys.graph.op import Op
-
-numbers = count(1)                      # the next one is that of the next node
 
 
 class Apply(GraphNode):
@@ -47,8 +45,6 @@ class Apply(GraphNode):
     (Elemwise{exp,no_inplace}, [x], [Elemwise{exp,no_inplace}.0])
     """
 
-    _position = None
-    _number = 0                         # nodes that are made, not copied, have growing numbers
     tag = LazyTag()
     fgraph = InGraph(lambda fgraph: fgraph.apply_nodes, lambda fgraph, node: fgraph, "The FunctionGraph it is in.")
 
@@ -56,35 +52,8 @@ class Apply(GraphNode):
     inputs: list[Any]
     outputs: list[Any]
 
-    def __init__(self, op: Op, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> None:
-        if not isinstance(inputs, (list, tuple)):
-            raise TypeError(f"The inputs of an Apply must be a list or tuple, not {inputs!r}")
-        if not isinstance(outputs, (list, tuple)):
-            raise TypeError(f"The output of an Apply must be a list or tuple, not {outputs!r}")
-        for variable in inputs:
-            if not isinstance(variable, Variable):
-                raise TypeError(f"The 'inputs' argument to Apply must contain Variable instances, not {variable!r} "
-                                f"({op})")
-        self.op = op
-        self.inputs = list(inputs)
-        self.outputs = list(outputs)
-        self._number = next(numbers)
-        index = 0
-        for variable in outputs:
-            self._own(variable, index)
-            index += 1
-
-    def _own(self, variable, index):
-        if not isinstance(variable, Variable):
-            raise TypeError(f"The 'outputs' argument to Apply must contain Variable instances with no owner, not "
-                            f"{variable!r} ({self.op})")
-        if isinstance(variable, Constant):
-            raise ValueError(f"Constant instances cannot have an owner: {variable} as an output of {self.op}")
-        if variable.owner is not None and (variable.owner is not self or variable.index != index):
-            raise ValueError(f"All output variables passed to Apply must belong to it: {variable} is computed by "
-                             f"{variable.owner.op}, not {self.op}")
-        variable.owner = self
-        variable.index = index
+    if TYPE_CHECKING:                   # as `NodeSlots` has it
+        def __init__(self, op: Op, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> None: ...
 
     @property
     def where(self) -> tuple[str, int] | None:
@@ -159,14 +128,7 @@ class Apply(GraphNode):
 
     def _with_inputs(self, inputs):
         """Return a clone with other inputs of the same types, without any checks; copies of whole graphs use it."""
-        node = self.__class__.__new__(self.__class__)
-        node.op, node.inputs = self.op, inputs
-        node.outputs = [output.clone() for output in self.outputs]
-        for index, output in enumerate(node.outputs):
-            output.owner, output.index = node, index
-        copy_tag(self, node)
-        node._position = self._position
-        return node
+        return twin_of(self, inputs)
 
     def _remade(self, inputs):
         node = self.op.node_on(inputs)
@@ -185,12 +147,10 @@ class Apply(GraphNode):
     __repr__ = __str__
 
     def __getstate__(self):
-        state = self.__dict__.copy()
-        state["_position"] = resolve(self._position)
-        state.pop("_number", None)
-        return state
+        return {**self.__dict__, **slots_of(self), "_position": resolve(self._position)}
 
     def __copy__(self):
         copied = self.__class__.__new__(self.__class__)
+        copy_slots(self, copied)
         copied.__dict__.update(self.__dict__)
         return copied

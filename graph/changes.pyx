@@ -6,6 +6,7 @@ time of a compilation.
 from itertools import islice
 
 from phintys.graph.errors import MissingInputError, made_at
+from phintys.graph.nodes cimport inputs_of, outputs_of, owner_of
 from phintys.graph.toposort import io_toposort
 from phintys.graph.trace import stays
 from phintys.graph.valueless_types import NullType
@@ -53,11 +54,11 @@ def import_node(fgraph, node, reason=None, origin=None):
     check_leaves(clients, nodes)
     for new in nodes:
         known.add(new)
-        for output in new.outputs:
+        for output in outputs_of(new):
             if output not in <dict>clients:
                 (<dict>clients)[output] = Clients()
         index = 0
-        for variable in new.inputs:
+        for variable in inputs_of(new):
             readers = (<dict>clients).get(variable)
             if readers is None:
                 readers = (<dict>clients)[variable] = Clients()
@@ -76,8 +77,8 @@ cdef forget_order(fgraph):
 
 cdef list missing(set known, node):
     """Return, in order, the node and the nodes that it needs and that are not in the graph yet."""
-    for variable in node.inputs:
-        owner = variable.owner
+    for variable in inputs_of(node):
+        owner = owner_of(variable)
         if owner is not None and owner not in known:
             return io_toposort((), node.outputs, known=known)
     return [] if node in known else [node]          # as nearly always when a rewrite replaces a node
@@ -85,8 +86,8 @@ cdef list missing(set known, node):
 
 cdef check_leaves(clients, list nodes):
     for node in nodes:
-        for variable in node.inputs:
-            if variable.owner is None and not isinstance(variable, Constant) and variable not in <dict>clients:
+        for variable in inputs_of(node):
+            if owner_of(variable) is None and not isinstance(variable, Constant) and variable not in <dict>clients:
                 raise error_of(variable, f"is input {node.inputs.index(variable)} of {node.op}{made_at(node)}")
 
 
@@ -118,7 +119,7 @@ cdef remove_client(fgraph, variable, client, reason):
         variable, client = pending.pop()
         readers = (<dict>clients)[variable]
         del (<dict>readers)[client]
-        node = variable.owner
+        node = owner_of(variable)
         if readers:
             if len(<dict>readers) == 1 and next(iter(readers))[0] in settled:   # not the one that just came
                 settled.pop(node, None)
@@ -127,22 +128,22 @@ cdef remove_client(fgraph, variable, client, reason):
             if isinstance(variable, Constant):
                 del (<dict>clients)[variable]
             continue
-        for output in node.outputs:
+        for output in outputs_of(node):
             if (<dict>clients)[output]:
                 break
         else:
             fgraph.apply_nodes.discard(node)
             settled.pop(node, None)
-            for output in node.outputs:
+            for output in outputs_of(node):
                 del (<dict>clients)[output]
             tell(fgraph, "on_prune", (node, reason))
-            pending.extend([(needed, (node, index)) for index, needed in enumerate(node.inputs)])
+            pending.extend([(needed, (node, index)) for index, needed in enumerate(inputs_of(node))])
 
 
 def put(fgraph, node, position, new, reason, origin):
     """Let one reader read another variable. ``origin`` is where the user made what new nodes compute; None keeps their
     own origins."""
-    readers = fgraph.outputs if isinstance(node, str) else node.inputs
+    readers = fgraph.outputs if isinstance(node, str) else inputs_of(node)
     old = readers[position]
     import_variable(fgraph, new, reason, origin)
     readers[position] = new

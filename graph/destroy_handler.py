@@ -171,10 +171,14 @@ class Memory:
         for first, *others in choices.values():
             for other in others:
                 self._join(self.root(first), self.root(other))
-        self.readers = readers = {}
+        if not self._joined:                    # as nearly always; a method is asked for each operand of each node
+            known = self._roots.get
+            self.root = lambda variable: known(variable, variable)      # type: ignore[method-assign]
+        self.readers, root = {}, self.root
+        readers = self.readers
         for node in self.order:
             for variable in node.inputs:
-                readers.setdefault(self.root(variable), {})[node] = None
+                readers.setdefault(root(variable), {})[node] = None
 
     def _join(self, first, second):
         """Treat two memories as one from now on, represented by a leaf if there is one."""

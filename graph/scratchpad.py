@@ -67,15 +67,15 @@ class LazyTag:
     def __get__(self, instance, owner=None):
         if instance is None:
             return self
-        pad = instance.__dict__.get("tag")
+        pad = instance._tag
         if pad is None:
-            pad = instance.__dict__["tag"] = Scratchpad()
+            pad = instance._tag = Scratchpad()
         if isinstance(pad, Scratchpad):
             pad._thing = ref(instance)
         return pad
 
     def __set__(self, instance, pad):
-        instance.__dict__["tag"] = pad
+        instance._tag = pad
 
 
 def made(thing: Any) -> Any:
@@ -87,7 +87,7 @@ def made(thing: Any) -> Any:
 def position_of(thing: Any) -> GradientTrace | tuple[Any, ...] | None:
     """Return where a variable or node was made, for `trace.traces_of`: a ``tag.trace`` that was set, or the record."""
     for candidate in (thing, made(thing)):
-        given = getattr(candidate.__dict__.get("tag"), "__dict__", {}).get("trace")
+        given = getattr(getattr(candidate, "_tag", None), "__dict__", {}).get("trace")
         position = None if given is None else given_traces(given)
         if position is not None:
             return position
@@ -100,6 +100,6 @@ def _nothing():
 
 def copy_tag(source: Any, target: Any) -> None:
     """Give ``target`` a copy of the tag of ``source``, if there is one."""
-    tag = source.__dict__.get("tag")
+    tag = source._tag
     if tag is not None:
         target.tag = copy.copy(tag)

@@ -22,6 +22,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
+from phintys.graph.nodes import NodeSlots, ValueSlots
 from phintys.graph.public_names import at_home
 from phintys.graph.toposort import io_toposort
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from phintys.graph.variable import Constant, Variable
 
 PLACE = frozenset(["op", "inputs", "outputs", "owner", "index"])
+IN_STRUCT = PLACE | {"type", "name", "_position", "tag"}
 
 
 class _Bundled(threading.local):
@@ -62,12 +64,15 @@ class _Bundled(threading.local):
 _bundled = _Bundled()
 
 
-class GraphNode:
+class GraphNode(NodeSlots):
     """Pickling and deep-copying of an Apply node."""
 
     def __init_subclass__(cls, **arguments: Any) -> None:
         super().__init_subclass__(**arguments)
         at_home(cls)
+
+    def __setstate__(self, state):
+        _set_attributes(self, state)
 
     def __reduce_ex__(self, protocol):
         return _bare_node, (_bundle_of(self), type(self), self.op, self.inputs, list(map(type, self.outputs)))
@@ -87,18 +92,23 @@ class GraphNode:
         return memo[id(self)]
 
 
-class GraphVariable:
+class GraphVariable(ValueSlots):
     """Pickling and deep-copying of a Variable."""
 
     def __init_subclass__(cls, **arguments: Any) -> None:
         super().__init_subclass__(**arguments)
         at_home(cls)
 
+    def __setstate__(self, state):
+        _set_attributes(self, state)
+
     def __reduce_ex__(self, protocol):
         if self.owner is not None:
             return _output, (self.owner, self.index)
         bundle = _bundled.bundle_of(self)
-        return super().__reduce_ex__(protocol) if bundle is None else (_bare_variable, (bundle, type(self)))
+        if bundle is not None:
+            return _bare_variable, (bundle, type(self))
+        return super().__reduce_ex__(max(protocol, 2))          # older protocols know no class with a struct
 
     def __deepcopy__(self, memo):
         if self.owner is not None:
@@ -191,5 +201,11 @@ def _state(thing):
 
 
 def _set_state(thing, state):
-    set_state = getattr(thing, "__setstate__", thing.__dict__.update)
-    set_state(state)
+    thing.__setstate__(state)
+
+
+def _set_attributes(thing, state):
+    """Set what is in a struct, and the rest as pickle does."""
+    for name in IN_STRUCT & state.keys():
+        setattr(thing, name, state[name])
+    thing.__dict__.update([item for item in state.items() if item[0] not in IN_STRUCT])

@@ -4,6 +4,21 @@ Half of all stages of a compilation begin with one, also of the graphs inside lo
 time.
 """
 from phintys.graph.errors import InconsistencyError
+from phintys.graph.nodes cimport inputs_of, owner_of
+
+
+def ancestors_of(variables, set blocked):
+    """Return the variables that contribute to others, as `traversal.ancestors` does."""
+    cdef dict found = {}                            # a set with an order
+    cdef list pending = list(variables)
+    while pending:
+        variable = pending.pop()
+        if variable not in found:
+            found[variable] = None
+            owner = owner_of(variable)
+            if owner is not None and (not blocked or variable not in blocked):
+                pending.extend(reversed(inputs_of(owner)))
+    return list(found)
 
 
 def io_toposort(inputs, outputs, orderings=None, known=(), instead=None):
@@ -32,11 +47,12 @@ def io_toposort(inputs, outputs, orderings=None, known=(), instead=None):
         If the graph has a cycle.
     """
     cdef list order = [], pending = [], needed
-    cdef set done = set(), opened = set(), blocked = {variable for variable in inputs if variable.owner is not None}
+    cdef set done = set(), opened = set(), blocked = {variable for variable in inputs if owner_of(variable) is not None}
     cdef bint is_plain = not (blocked or orderings or instead or known)         # as nearly always
     for variable in outputs:
-        if variable.owner is not None and variable not in blocked:
-            pending.append(variable.owner)
+        owner = owner_of(variable)
+        if owner is not None and variable not in blocked:
+            pending.append(owner)
     pending.reverse()
     while pending:
         written = pending[len(pending) - 1]
@@ -45,8 +61,8 @@ def io_toposort(inputs, outputs, orderings=None, known=(), instead=None):
             continue
         node = instead.get(written, written) if instead else written
         needed = []
-        for variable in node.inputs:
-            owner = variable.owner
+        for variable in inputs_of(node):
+            owner = owner_of(variable)
             if owner is not None and owner not in done and (is_plain or variable not in blocked and owner not in known):
                 needed.append(owner)
         if orderings:

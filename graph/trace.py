@@ -112,6 +112,8 @@ def _with_note(trace, note):
 
 def joined(positions: Sequence[Any]) -> Any:
     """Return the position of a replacement for several objects; the first one's comes first. None: none is known."""
+    if len(positions) == 1 and type(positions[0]) is not Traces:
+        return positions[0]
     parts = []
     for position in positions:
         for trace in _flat(position):

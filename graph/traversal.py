@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
-from phintys.graph.toposort import io_toposort
+from phintys.graph.toposort import ancestors_of, io_toposort
 from phintys.graph.variable import Constant, Variable
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def ancestors(variables: Sequence[Variable], blockers: Sequence[Variable] | set[
     >>> [str(variable) for variable in phintys.gof.graph.ancestors([T.exp(x)])]
     ['Elemwise{exp,no_inplace}.0', 'x']
     """
-    return _walk(variables, set(blockers or ()), lambda node: node.inputs)
+    return ancestors_of(variables, set(blockers or ()))
 
 
 def _walk(variables, blocked, neighbours):

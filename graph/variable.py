@@ -14,6 +14,7 @@ from phintys.graph import hooks
 from phintys.graph.config import config
 from phintys.graph.errors import made_at
 from phintys.graph.membership import InGraph
+from phintys.graph.nodes import copy_slots, know_classes, slots_of
 from phintys.graph.scratchpad import LazyTag, copy_tag, made, position_of
 from phintys.graph.serialization import GraphVariable
 from phintys.graph.trace import resolve, where_of
@@ -58,7 +59,7 @@ class Variable(GraphVariable):
     """
 
     __count__ = count(0)
-    _position = _number = None
+    _number: int | None = None          # once somebody asked for it
     tag = LazyTag()
     fgraph = InGraph(lambda fgraph: fgraph.clients, lambda fgraph, variable: fgraph, "The FunctionGraph it is in.")
     clients = InGraph(lambda fgraph: fgraph.clients, lambda fgraph, variable: fgraph.clients[variable],
@@ -69,16 +70,9 @@ class Variable(GraphVariable):
     index: int | None
     name: str | None
 
-    def __init__(self, type: Type, owner: Apply | None = None, index: int | None = None,
-                 name: str | None = None) -> None:
-        if name is not None and not isinstance(name, str):
-            raise TypeError(f"The name of a variable must be a string, got {name!r}. (Types have no lengths: vectors "
-                            "and matrices get theirs when a function is called.)")
-        self.type = type
-        self.owner = owner
-        self.index = index
-        self.name = name
-        self._number = next(self.__count__)
+    if TYPE_CHECKING:                   # as `ValueSlots` has it
+        def __init__(self, type: Type, owner: Apply | None = None, index: int | None = None,
+                     name: str | None = None) -> None: ...
 
     @property
     def auto_name(self) -> str:
@@ -135,7 +129,7 @@ class Variable(GraphVariable):
         TypeError
             If it is not a value of the type.
         """
-        tag: Any = self.__dict__.get("tag")
+        tag: Any = self._tag
         if not hasattr(tag, "test_value"):
             raise AttributeError(f"{self} has no test value{made_at(self)}")
         try:
@@ -177,7 +171,7 @@ class Variable(GraphVariable):
 
     # ---- state -------------------------------------------------------------------------------------------------------
     def __getstate__(self):
-        state = self.__dict__.copy()
+        state = {**self.__dict__, **slots_of(self)}
         state.pop("_fn_cache", None)
         state.pop("_number", None)                  # numbers are unique in a process; a copy gets another one
         if "_position" in state:
@@ -190,6 +184,7 @@ class Variable(GraphVariable):
 
     def __copy__(self):
         copied = self.__class__.__new__(self.__class__)
+        copy_slots(self, copied)
         copied.__dict__.update(self.__dict__)
         for own in ("_fn_cache", "_number"):
             copied.__dict__.pop(own, None)
@@ -234,7 +229,7 @@ class Constant(Variable):
     def clone(self) -> Self:
         """Return a new constant with the same data, which is not copied."""
         copied = self.__copy__()
-        copied.__dict__.pop("tag", None)
+        copied._tag = None
         copy_tag(self, copied)
         return copied
 
@@ -249,3 +244,6 @@ class Constant(Variable):
         if len(text) > 20:
             text = f"{text[:10]}...{text[-10:]}"
         return f"{type(self).__name__}{{{text}}}"
+
+
+know_classes(Variable, Constant)

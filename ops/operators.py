@@ -13,6 +13,7 @@ import numpy
 
 from phintys.graph import hooks
 from phintys.graph.config import config
+from phintys.graph.nodes import tell_new_values
 from phintys.graph.public_names import at_home
 from phintys.graph.variable import Constant, Variable
 from phintys.ops.cumulative.cumulative import cumprod, cumsum
@@ -455,22 +456,24 @@ class TensorVariable(TensorOperators, Variable):
     array(5.)
     """
 
-    def __init__(self, type, owner=None, index=None, name=None):
-        Variable.__init__(self, type, owner, index, name)
-        if config.warn_float64 != "ignore" and type.dtype == "float64":
-            _report_float64()
 
-
-def _report_float64():
+def _report_float64(variable):
     """Report the creation of a float64 variable as ``config.warn_float64`` requires."""
+    if not isinstance(variable, TensorVariable) or variable.type.dtype != "float64" or config.warn_float64 == "ignore":
+        return
     message = ("You are creating a TensorVariable with float64 dtype. You requested an action via the flag "
                "warn_float64={ignore,warn,raise,pdb}.")
     if config.warn_float64 == "warn":
-        warnings.warn(message, stacklevel=6)
+        warnings.warn(message, stacklevel=5)
     elif config.warn_float64 == "raise":
         raise Exception(message)
     else:
         breakpoint()
+
+
+# In other threads the option may have another value: None.
+config.on_change("warn_float64", lambda value: tell_new_values(None if value == "ignore" else _report_float64),
+                 of_process=False)
 
 
 @at_home

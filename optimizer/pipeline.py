@@ -17,7 +17,7 @@ from phintys.graph.progress import bar_for
 from phintys.optimizer.engine import registered
 from phintys.optimizer.engine.database import FAST_COMPILE, FAST_RUN, Family, change_tags
 from phintys.optimizer.engine.driver import Driver, report
-from phintys.optimizer.engine.values import key_of_class
+from phintys.optimizer.engine.forms import key_of_class
 from phintys.optimizer.passes import constant_folding, fusion, lazy_branches, shapes
 from phintys.optimizer.passes.inner_graphs import drop_unused_outputs, expand_inner_graphs
 from phintys.optimizer.passes.inner_products import find_inner_products

@@ -9,7 +9,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from phintys.optimizer.engine.values import key_of
+from phintys.optimizer.engine.forms import key_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -15,7 +15,7 @@ from phintys.ops.elementwise.elementwise import Elemwise
 from phintys.ops.formulas import written
 from phintys.optimizer.engine import registered
 from phintys.optimizer.engine.database import CONSTANT, REPEATED, Rewrite
-from phintys.optimizer.engine.values import key_of
+from phintys.optimizer.engine.forms import key_of
 from phintys.optimizer.passes.fusion import OPERANDS, STEPS, steps_in
 from phintys.optimizer.passes.not_in_place import reasons_against
 from phintys.optimizer.pipeline import all_rewrites

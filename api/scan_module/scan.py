@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from phintys.graph.apply import numbers
 from phintys.graph.config import config
 from phintys.graph.errors import MissingInputError, made_at
 from phintys.graph.loop_errors import NO_BOUND
+from phintys.graph.nodes import next_number
 from phintys.graph.traversal import ancestors, graph_inputs
 from phintys.graph.variable import Constant, Variable
 from phintys.modes import get_mode
@@ -138,7 +138,7 @@ def made_loop(fn: Any, sequences: Variable | Sequence[Variable] | None,
         return _with_updates(*_single_step(fn, scanned, outputs, others, return_list), return_updates)
     slices = [variable for sequence in scanned for variable in sequence.inner]
     taps = [variable for output in outputs for variable in output.inner]
-    first = next(numbers)
+    first = next_number()
     found, updates, condition = called(fn, slices, taps, others)
     if not outputs and not outputs_info:
         outputs = read_outputs([None] * len(found))

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 FLOAT_DTYPES = frozenset(["float16", "float32", "float64"])
 CONTINUOUS_DTYPES = FLOAT_DTYPES | {"complex64", "complex128"}
+ALLOWED_DTYPES = CONTINUOUS_DTYPES | {None}         # None: the values have no dtype
 
 NOT_WANTED = NullType("This variable is Null because nothing reads this gradient.").make_variable()
 
@@ -84,12 +85,17 @@ class _Flow:
     def __init__(self, node, output_gradients, pattern):
         self.output_gradients = output_gradients
         self.pattern = pattern
+        count = len(node.inputs)
+        if pattern is None and not any(map(is_valueless, output_gradients)):        # as nearly always
+            is_whole = all([dtype_of(output) not in ALLOWED_DTYPES for output in node.outputs])
+            self.inputs_connected, self.only_null = [True] * count, [False] * count
+            self.only_whole, self._null = [is_whole] * count, ()
+            return
         connected = [not isinstance(gradient.type, DisconnectedType) for gradient in output_gradients]
         null = [isinstance(gradient.type, NullType) for gradient in output_gradients]
         whole = [dtype_of(output) is not None and dtype_of(output) not in CONTINUOUS_DTYPES for output in node.outputs]
         valued = [reached and not is_null for reached, is_null in zip(connected, null)]
         not_whole = [reached and not is_whole for reached, is_whole in zip(connected, whole)]
-        count = len(node.inputs)
         self.inputs_connected = self._reached(connected, count)
         self.only_null = [not reached for reached in self._reached(valued, count)]
         self.only_whole = [not reached for reached in self._reached(not_whole, count)]

@@ -266,7 +266,10 @@ def as_tensor_variable(x, name=None, ndim=None):
     >>> T.as_tensor_variable([1, 2]).type
     TensorType(int64, vector)
     """
-    if isinstance(x, Apply):
+    if isinstance(x, Variable):
+        if ndim is None and isinstance(x.type, TensorType):
+            return x
+    elif isinstance(x, Apply):
         x = x.default_output()
     if not isinstance(x, Variable):
         converted = getattr(x, "_as_TensorVariable", None)

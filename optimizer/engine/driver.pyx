@@ -13,13 +13,15 @@ reported with the rewrite's name.
 from collections import deque
 
 from phintys.graph.config import config
+from phintys.graph.nodes cimport inputs_of, outputs_of, owner_of
 from phintys.graph.progress import tick
 from phintys.graph.trace import MOST_TRACES, is_in_parts, joined
 from phintys.graph.variable import Constant
 from phintys.ops.elementwise.elementwise import Elemwise
 from phintys.ops.shape.shape import patternbroadcast
 from phintys.optimizer.engine.database import CONSTANT, REPEATED
-from phintys.optimizer.engine.values import as_type, key_of
+from phintys.optimizer.engine.forms import key_of
+from phintys.optimizer.engine.values import as_type
 
 STEPS_BETWEEN_TICKS = 1024      # of a progress bar
 LIMIT = 100
@@ -133,8 +135,8 @@ cdef class Run:
                     continue
                 before = settled.get(node)  # which driver tried it since it and what it depends on changed last, and
                 if before is not None:      # what was present then
-                    for variable in node.inputs:
-                        owner = variable.owner
+                    for variable in inputs_of(node):
+                        owner = owner_of(variable)
                         if owner is not None and (owner in moved or owner not in settled):
                             before = None
                             break
@@ -160,9 +162,9 @@ cdef class Run:
     cdef of_inputs(self, dict rewrites, node):
         """Return those of some rewrites, by what they are ``of``, that the node has such inputs for."""
         cdef set found = set()
-        inputs = node.inputs
+        inputs = inputs_of(node)
         for variable in inputs:
-            owner = variable.owner
+            owner = owner_of(variable)
             found.add(self.keys[owner] if owner is not None else CONSTANT if isinstance(variable, Constant) else None)
         if len(inputs) > 1 and len(set(inputs)) < len(inputs):
             found.add(REPEATED)
@@ -216,7 +218,7 @@ cdef class Run:
     cdef bint replace(self, node, found, rewrite) except -1:
         """Replace the node's outputs by ``found``; return whether anything changed."""
         cdef list pairs = []
-        for old, new in zip(node.outputs, found):
+        for old, new in zip(outputs_of(node), found):
             if new is not None and new is not old:
                 new = _standing_for(old, node, new)
                 if new is None:

@@ -20,7 +20,7 @@ from phintys.ops.elementwise.elementwise import Elemwise
 from phintys.ops.graphs.op_from_graph import OpFromGraph
 from phintys.ops.indexing.subtensor import WHOLE, filled
 from phintys.ops.shape.shape import is_length
-from phintys.optimizer.engine.values import constant_value, key_of
+from phintys.optimizer.engine.forms import constant_value, key_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from phintys.ops.elementwise.scalar import SCALAR_OPS
 from phintys.optimizer.engine.database import FAST_RUN, REPEATED, Rewrite
-from phintys.optimizer.engine.values import NUMBERS, apply_op, constant_like, constant_value, key_of
+from phintys.optimizer.engine.forms import constant_value, key_of
+from phintys.optimizer.engine.values import NUMBERS, apply_op, constant_like
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -10,7 +10,7 @@ from phintys.graph.read_only import inputs_for
 from phintys.graph.thunks import compute
 from phintys.graph.variable import Constant
 from phintys.optimizer.engine.database import CONSTANT, FAST_COMPILE, FAST_RUN, Rewrite
-from phintys.optimizer.engine.values import constant_value, key_of
+from phintys.optimizer.engine.forms import constant_value, key_of
 
 LARGEST = 1 << 16              # elements
 

@@ -10,7 +10,7 @@ from phintys.ops.elementwise.elementwise import Elemwise
 from phintys.ops.elementwise.scalar_op import SCALAR_OPS
 from phintys.ops.products.dot import Dot
 from phintys.ops.reduction.fused_reduction import FusedReduction
-from phintys.optimizer.engine.values import key, key_of
+from phintys.optimizer.engine.forms import key, key_of
 
 LONGEST = 8192                 # elements
 

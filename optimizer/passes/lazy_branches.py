@@ -14,7 +14,7 @@ from phintys.graph.trace import Traces
 from phintys.graph.variable import Constant
 from phintys.ops.graphs.ifelse import IfElse
 from phintys.optimizer.engine.database import FAST_RUN, Rewrite
-from phintys.optimizer.engine.values import key
+from phintys.optimizer.engine.forms import key
 
 # The replaced values are equal only where they are needed.
 ON_ONE_PATH = frozenset(["cond_merge_nested", "scan_needless_choices"])

@@ -23,8 +23,9 @@ from phintys.ops.identity.equal_lengths import EqualLengths
 from phintys.ops.indexing.slices import slice_length
 from phintys.ops.shape.shape import Shape_i
 from phintys.ops.types.dtypes import integer_dtypes
+from phintys.optimizer.engine.forms import constant_value, key_of
 from phintys.optimizer.engine.lengths import INSIDE, ONE, Lengths, Part, ways_in
-from phintys.optimizer.engine.values import constant, constant_value, key_of
+from phintys.optimizer.engine.values import constant
 from phintys.optimizer.passes.constant_folding import constant_folding
 from phintys.optimizer.passes.shapes import feature_of
 from phintys.vm.places import HOST

@@ -32,7 +32,7 @@ from phintys.ops.shape.reshape import reshape
 from phintys.ops.shape.shape import patternbroadcast, shape_i
 from phintys.ops.types.constant import constant
 from phintys.ops.types.tensor_type import TensorType
-from phintys.optimizer.engine.values import key
+from phintys.optimizer.engine.forms import key
 from phintys.optimizer.passes.loop_blocks import in_blocks, leaves_products
 from phintys.optimizer.passes.loop_terms import gather_terms, rows_of_sum
 from phintys.optimizer.passes.loops import each_loop

@@ -24,7 +24,8 @@ from phintys.ops.shape.split import Split
 from phintys.ops.types.constant import constant
 from phintys.ops.types.dtypes import complex_dtypes
 from phintys.ops.types.tensor_type import TensorType
-from phintys.optimizer.engine.values import apply_op, constant_value
+from phintys.optimizer.engine.forms import constant_value
+from phintys.optimizer.engine.values import apply_op
 from phintys.optimizer.passes.loops import each_loop
 
 MOST_NUMBERS = 8            # in a vector

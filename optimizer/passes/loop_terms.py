@@ -9,7 +9,7 @@ from phintys.ops.elementwise.scalar import add
 from phintys.ops.products.dot import Dot
 from phintys.ops.shape.dimshuffle import dimshuffle
 from phintys.ops.shape.reshape import Reshape, reshape
-from phintys.optimizer.engine.values import key
+from phintys.optimizer.engine.forms import key
 
 
 def gather_terms(loop):

@@ -10,7 +10,7 @@ from phintys.ops.shape.reshape import MakeVector
 from phintys.ops.shape.shape import Shape_i
 from phintys.ops.types.constant import constant
 from phintys.optimizer.engine.database import FAST_RUN, Rewrite
-from phintys.optimizer.engine.values import constant_value, key_of
+from phintys.optimizer.engine.forms import constant_value, key_of
 
 _length_ops = [Shape_i(axis) for axis in range(8)]
 

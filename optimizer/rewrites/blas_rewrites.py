@@ -12,15 +12,8 @@ from phintys.ops.products import blas
 from phintys.ops.products.blas import BLAS_DTYPES
 from phintys.ops.types.constant import constant
 from phintys.optimizer.engine.database import FAST_RUN, Rewrite
-from phintys.optimizer.engine.values import (
-    apply_op,
-    apply_wide,
-    constant_value,
-    is_inside,
-    key,
-    only_reader,
-    readers_in,
-)
+from phintys.optimizer.engine.forms import constant_value, is_inside, key, only_reader, readers_in
+from phintys.optimizer.engine.values import apply_op, apply_wide
 from phintys.optimizer.rewrites import sums
 
 PRODUCTS = ("Dot", "Dot22")

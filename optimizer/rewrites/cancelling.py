@@ -5,9 +5,9 @@ collected through all values nearby, and through dimshuffles: ``x * dimshuffle(1
 weights ``w / sum(w)`` is 1. It replaces the original if a factor cancels with its inverse and no operation is added.
 """
 from phintys.optimizer.engine.database import FAST_RUN, Rewrite
-from phintys.optimizer.engine.values import is_inside, key
+from phintys.optimizer.engine.forms import is_inside, key, product_of
 from phintys.optimizer.rewrites import factors
-from phintys.optimizer.rewrites.factors import product_in, product_of
+from phintys.optimizer.rewrites.factors import product_in
 from phintys.optimizer.rewrites.log_sum_exp import joined, unshuffled
 
 NEARBY = 12                    # nodes that are read

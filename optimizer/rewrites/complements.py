@@ -6,9 +6,9 @@ and back. X is a product, and 1 in the simplest case; signs may be on either sid
 ``-1 + erf(t)`` and ``erf(t) - 1`` are one case, and so are ``0.5 + 0.5 * erf(t)`` and ``(1 + erf(t)) / 2``.
 """
 from phintys.optimizer.engine.database import FAST_RUN, Rewrite
-from phintys.optimizer.engine.values import apply_op, is_inexact, key, readers_in
+from phintys.optimizer.engine.forms import Product, is_inexact, key, readers_in
+from phintys.optimizer.engine.values import apply_op
 from phintys.optimizer.rewrites import factors, sums
-from phintys.optimizer.rewrites.factors import Product
 from phintys.optimizer.rewrites.logistic import opposite_argument, signed_products, within
 from phintys.optimizer.rewrites.sums import sum_in
 

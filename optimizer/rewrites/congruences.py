@@ -11,7 +11,8 @@ from phintys.ops.factorizations.factor_gradient import CholeskyInverse
 from phintys.ops.factorizations.solve import SolveTriangular
 from phintys.ops.factorizations.stacks import columns, rows
 from phintys.optimizer.engine.database import FAST_RUN, Rewrite
-from phintys.optimizer.engine.values import apply_op, apply_wide, constant_like, constant_value, key, only_reader
+from phintys.optimizer.engine.forms import constant_value, key, only_reader
+from phintys.optimizer.engine.values import apply_op, apply_wide, constant_like
 
 MOST_TERMS = 16
 COLUMN, ROW = (0, "x"), ("x", 0)

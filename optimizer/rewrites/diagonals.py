@@ -15,10 +15,10 @@ from phintys.ops.shape.shape import shape_i
 from phintys.ops.types.constant import constant
 from phintys.ops.types.dtypes import CONTINUOUS_DTYPES
 from phintys.optimizer.engine.database import FAST_RUN, Rewrite
-from phintys.optimizer.engine.values import apply_op, is_inside, key
+from phintys.optimizer.engine.forms import is_inside, key, product_of
+from phintys.optimizer.engine.values import apply_op
 from phintys.optimizer.passes.shapes import feature_of
 from phintys.optimizer.rewrites import sums
-from phintys.optimizer.rewrites.factors import product_of
 
 NEARBY = 4                     # nodes between a diagonal and the op that makes a matrix of it
 

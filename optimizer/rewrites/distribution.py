@@ -5,11 +5,10 @@ moves if that reduces the total. Factors are never moved out of sums, so this te
 of one value, one is a power of the other: ``(exp(2 * x) + z) * exp(-2 * x) -> 1 + z * exp(-2 * x)``.
 """
 from phintys.optimizer.engine.database import FAST_RUN, Rewrite
-from phintys.optimizer.engine.values import is_inexact, is_inside, key, readers_in
+from phintys.optimizer.engine.forms import Product, is_inexact, is_inside, key, product_of, readers_in, sum_of
 from phintys.optimizer.rewrites import factors, sums
-from phintys.optimizer.rewrites.factors import NEARBY, Product, product_in, product_of
+from phintys.optimizer.rewrites.factors import NEARBY, product_in
 from phintys.optimizer.rewrites.logistic import LARGEST_SUM, signed_products
-from phintys.optimizer.rewrites.sums import sum_of
 
 COST_OF_DIVISION = 1.5
 

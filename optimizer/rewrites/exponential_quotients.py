@@ -9,11 +9,12 @@ digits.
 from math import isclose
 
 from phintys.optimizer.engine.database import FAST_RUN, Rewrite
-from phintys.optimizer.engine.values import apply_op, constant_like, is_inside, key
+from phintys.optimizer.engine.forms import is_inside, key, linear_form, product_of
+from phintys.optimizer.engine.values import apply_op, constant_like
 from phintys.optimizer.rewrites import factors
-from phintys.optimizer.rewrites.factors import product_in, product_of
+from phintys.optimizer.rewrites.factors import product_in
 from phintys.optimizer.rewrites.logistic import opposite_argument
-from phintys.optimizer.rewrites.sums import linear_form, opposite
+from phintys.optimizer.rewrites.sums import opposite
 
 NEARBY = 32                    # a limit on visits of nodes with other readers, so that the work stays linear
 

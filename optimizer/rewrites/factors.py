@@ -1,190 +1,23 @@
-"""Products in normal form: ``coefficient * x**a * y**b * ...``, read from trees of mul, true_div, inv, neg, sqr and
-pow.
-
-A `Product` describes a variable and is not part of the graph: it is collected, simplified, compared and, if that saves
-something, built again. Collecting goes through inner nodes that have no other reader and the same dtype, so a tree is
-read once, from its root, and no work is ever duplicated; signs pass through every ``neg`` that cannot wrap around.
-Products are formed only for floating point and complex dtypes, because integers have no inverse. Numbers whose product
-the dtype cannot hold stay separate, and so do powers of `LARGEST_EXPONENT` and more: ``1e200 * x * 1e200`` must not
-overflow.
-"""
-import math
-
-import numpy
-
-from phintys.graph.config import config
-from phintys.ops.types.dtypes import COMPLEX_DTYPES, CONTINUOUS_DTYPES
-from phintys.optimizer.engine.values import (
-    FILLED,
+"""Products in normal form, as ``forms.pyx`` reads them: what cancels in them, and how they are built again."""
+from phintys.ops.types.dtypes import COMPLEX_DTYPES
+from phintys.optimizer.engine.forms import (
+    FACTORS,
     LARGEST_EXPONENT,
-    apply_op,
-    apply_wide,
-    as_type,
-    constant_like,
+    Product,
     constant_value,
-    is_inexact,
     is_inside,
-    keeps_value,
     key,
     only_reader,
+    product_of,
     read_once,
-    whole_power,
+    stays_under_power,
 )
+from phintys.optimizer.engine.values import apply_op, apply_wide, as_type, constant_like
 
-# The smallest and the largest number of each dtype, as Python numbers.
-RANGES = {name: (float(numpy.finfo(name).smallest_normal), float(numpy.finfo(name).max)) for name in CONTINUOUS_DTYPES}
-EVERYTHING = 0.0, math.inf
 NEARBY = 32                    # a limit on visits of nodes inside an ``abs``, which may have other readers
-KEYS = frozenset(["mul", "true_div", "inv", "neg", "sqr", "pow"])
-
-
-class Product:
-    """A product in normal form.
-
-    Attributes
-    ----------
-    coefficient : number
-    powers : dict of Variable to int
-        The exponent of each factor, never 0, in order of appearance.
-    leaves : list of Variable
-        All factors met, including cancelled ones, which still determine the shape.
-    operations : int
-        The number of nodes that the product was read from.
-    constants : int
-        The number of constants that are included in the coefficient.
-    cancelled : bool
-        Whether a factor met its inverse, so that the normal form is smaller than the original.
-    """
-
-    __slots__ = ("coefficient", "powers", "leaves", "operations", "constants", "cancelled")
-
-    def __init__(self):
-        self.coefficient = 1
-        self.powers = {}
-        self.leaves = []
-        self.operations = 0
-        self.constants = 0
-        self.cancelled = False
-
-    def multiply(self, factor, exponent):
-        """Include ``factor ** exponent``."""
-        powers = self.powers
-        known = powers.get(factor, 0)
-        if known * exponent < 0:
-            self.cancelled = True
-        if known + exponent:
-            powers[factor] = known + exponent
-        else:
-            del powers[factor]
-
-    def copy(self):
-        """Return a product of the same factors, which can be changed."""
-        result = Product()
-        result.coefficient = self.coefficient
-        result.powers = dict(self.powers)
-        result.leaves = list(self.leaves)
-        result.operations, result.constants, result.cancelled = self.operations, self.constants, self.cancelled
-        return result
-
-    def times(self, other):
-        """Return the product of two products."""
-        result = self.copy()
-        result.coefficient = self.coefficient * other.coefficient
-        result.leaves.extend(other.leaves)
-        result.operations += other.operations + 1
-        for factor, exponent in other.powers.items():
-            result.multiply(factor, exponent)
-        return result
-
-    def signature(self):
-        """Return a value that is equal for products which differ only in the coefficient."""
-        return frozenset(self.powers.items())
-
-
-def product_of(root, readers, nearby=None):
-    """Return the normal form of ``root``.
-
-    Parameters
-    ----------
-    root : Variable
-    readers : callable
-        ``readers(variable)`` returns how often a variable is read; the root's own node is always entered.
-    nearby : int, optional
-        Stop entering nodes after this number.
-
-    Returns
-    -------
-    Product
-    """
-    product, dtype = Product(), root.type.dtype
-    stack = [(root, 1)]
-    while stack:
-        variable, exponent = stack.pop()
-        name = key(variable)
-        value = constant_value(variable) if name is None or name in FILLED else None
-        if value is not None and (value != 0 or exponent == 1):
-            coefficient = _multiplied_number(product.coefficient, value, exponent, dtype)
-            if coefficient is not None:
-                product.coefficient = coefficient
-                product.constants += 1
-                product.leaves.append(variable)
-                continue
-        inner = None
-        if name in KEYS:
-            inner = _factors(name, variable, exponent, dtype, product,
-                             variable is root or (readers(variable) == 1
-                                                  and (nearby is None or product.operations < nearby)))
-        if inner is None:
-            product.leaves.append(variable)
-            product.multiply(variable, exponent)
-        else:
-            product.operations += 1
-            stack.extend(reversed(inner))
-    return product
-
+KEYS = FACTORS
 
 product_in = read_once("products", product_of)         # of (fgraph, root); copy a product before you change it
-
-
-def _multiplied_number(coefficient, value, exponent, dtype):
-    """Return ``coefficient * value ** exponent``, or None if ``dtype`` cannot hold it although it holds all parts."""
-    try:
-        result = coefficient * (value if exponent == 1 else (value * 1.0) ** exponent)
-    except OverflowError:
-        return None
-    smallest, largest = RANGES.get(dtype, EVERYTHING)
-    return result if smallest <= abs(result) <= largest or not smallest <= abs(value) <= largest \
-        or not smallest <= abs(coefficient) <= largest else None
-
-
-def _factors(name, variable, exponent, dtype, product, may_enter):
-    """Return the factors ``[(variable, exponent)]`` of ``variable ** exponent``, computed by an op of this key in
-    `KEYS`, or None if they stay together."""
-    inputs = variable.owner.inputs
-    if name == "neg":
-        if not keeps_value(variable, dtype):
-            return None
-        product.coefficient = -product.coefficient if exponent % 2 else product.coefficient
-        return [(inputs[0], exponent)]
-    if not may_enter or variable.type.dtype != dtype or not is_inexact(variable) \
-            or 2 * abs(exponent) > LARGEST_EXPONENT or stays_under_power(name, exponent):
-        return None
-    if name == "mul":
-        return [(factor, exponent) for factor in inputs]
-    if name == "true_div":
-        return [(inputs[0], exponent), (inputs[1], -exponent)]
-    if name == "inv":
-        return [(inputs[0], -exponent)]
-    if name == "sqr":
-        return [(inputs[0], 2 * exponent)]
-    power = whole_power(variable)
-    return None if power is None else [(inputs[0], power * exponent)]
-
-
-def stays_under_power(name, exponent):
-    """Return whether products and quotients stay together under a power: ``(x / m)**2`` is finite where ``x**2`` and
-    ``m**2`` are not."""
-    return abs(exponent) > 1 and name in ("mul", "true_div") and config.math_rules != "fast"
 
 
 def is_inside_product(fgraph, variable):

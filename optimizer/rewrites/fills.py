@@ -13,7 +13,8 @@ from phintys.ops.creation.allocation import Alloc
 from phintys.ops.elementwise.scalar_op import SCALAR_OPS
 from phintys.ops.shape.shape import patternbroadcast, shape_i
 from phintys.optimizer.engine.database import CONSTANT, FAST_RUN, Rewrite
-from phintys.optimizer.engine.values import apply_op, apply_wide, constant, constant_value, is_count, key, spread_over
+from phintys.optimizer.engine.forms import constant_value, key
+from phintys.optimizer.engine.values import apply_op, apply_wide, constant, is_count, spread_over
 from phintys.optimizer.passes.shapes import feature_of
 
 

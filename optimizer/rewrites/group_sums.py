@@ -20,7 +20,8 @@ from phintys.ops.indexing.subtensor import IncSubtensor
 from phintys.ops.products.dot import Dot
 from phintys.ops.types.constant import constant
 from phintys.optimizer.engine.database import FAST_RUN, Rewrite
-from phintys.optimizer.engine.values import apply_op, constant_value, key
+from phintys.optimizer.engine.forms import constant_value, key, sum_of
+from phintys.optimizer.engine.values import apply_op
 from phintys.optimizer.rewrites import sums
 from phintys.optimizer.rewrites.indexing import part_of
 from phintys.optimizer.rewrites.outside_sums import Factors, around
@@ -101,7 +102,7 @@ def _terms_of_sum(variable):
     """The terms of a sum, if each is linear in few values and has been rounded; else None."""
     if key(variable) not in sums.KEYS:
         return None
-    total = sums.sum_of(variable, lambda other: 1, NEARBY)
+    total = sum_of(variable, lambda other: 1, NEARBY)
     if total.constant or not 1 < len(total.terms) <= MOST_TERMS:
         return None
     terms = [_summand(sign, term) for sign, term in total.terms]

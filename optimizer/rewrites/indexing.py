@@ -20,7 +20,8 @@ from phintys.ops.types.known_length import known_integer
 from phintys.ops.types.number_views import tensor_from_scalar
 from phintys.ops.types.scalar_type import Scalar
 from phintys.optimizer.engine.database import CONSTANT, FAST_RUN, Rewrite
-from phintys.optimizer.engine.values import NUMBERS, apply_op, constant_value, key, readers_in
+from phintys.optimizer.engine.forms import constant_value, key, readers_in
+from phintys.optimizer.engine.values import NUMBERS, apply_op
 from phintys.optimizer.passes.shapes import feature_of
 from phintys.optimizer.rewrites.fills import surely_repeated
 

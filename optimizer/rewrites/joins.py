@@ -11,7 +11,8 @@ from phintys.ops.shape.join import Join, MakeVector
 from phintys.ops.shape.shape import patternbroadcast
 from phintys.ops.sorting.topk import TopKOp
 from phintys.optimizer.engine.database import FAST_RUN, Rewrite
-from phintys.optimizer.engine.values import apply_op, constant_value, key
+from phintys.optimizer.engine.forms import constant_value, key
+from phintys.optimizer.engine.values import apply_op
 
 
 def join_of_one(fgraph, node):

@@ -13,20 +13,9 @@ This is one pass over the graph: its results contain sums of exponentials themse
 import math
 
 from phintys.ops.reduction.careduce import MaxOrLowest, pad_reduced, positive_axes
-from phintys.optimizer.engine.values import (
-    apply_op,
-    apply_wide,
-    as_type,
-    constant_like,
-    is_float,
-    is_inside,
-    key,
-    key_of,
-    readers_in,
-)
+from phintys.optimizer.engine.forms import is_inside, key, key_of, product_of, readers_in, sum_of
+from phintys.optimizer.engine.values import apply_op, apply_wide, as_type, constant_like, is_float
 from phintys.optimizer.rewrites import factors, sums
-from phintys.optimizer.rewrites.factors import product_of
-from phintys.optimizer.rewrites.sums import sum_of
 
 LARGEST = ("Max", "MaxOrLowest", "maximum")
 NEARBY = 32                    # a limit on visits of nodes with other readers, so that the work stays linear

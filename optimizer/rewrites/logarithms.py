@@ -24,23 +24,12 @@ from phintys.ops.reduction.argmax import Argmax
 from phintys.ops.reduction.careduce import Sum
 from phintys.optimizer.engine.database import FAST_RUN, Rewrite
 from phintys.optimizer.engine.driver import report
-from phintys.optimizer.engine.values import (
-    NUMBERS,
-    apply_op,
-    apply_wide,
-    as_type,
-    constant_like,
-    constant_value,
-    is_float,
-    key,
-    key_of,
-)
+from phintys.optimizer.engine.forms import Product, constant_value, key, key_of, product_of, sum_of
+from phintys.optimizer.engine.values import NUMBERS, apply_op, apply_wide, as_type, constant_like, is_float
 from phintys.optimizer.rewrites import factors, sums
 from phintys.optimizer.rewrites.complements import COMPLEMENTS
-from phintys.optimizer.rewrites.factors import Product, product_of
 from phintys.optimizer.rewrites.log_sum_exp import Reduced, is_exponential, joined, log_add
 from phintys.optimizer.rewrites.logistic import stabilized
-from phintys.optimizer.rewrites.sums import sum_of
 from phintys.vm.call_stack import gradient_of
 
 NEARBY = 32                    # a limit on visits of nodes, so that the work stays linear

@@ -13,18 +13,22 @@ S(t) and S(-t) are added up. Arguments are compared by `linear_form`, because -t
 They remove all divisions by saturated probabilities, so nothing overflows and nothing becomes 0/0.
 """
 from phintys.optimizer.engine.database import FAST_RUN, Rewrite
-from phintys.optimizer.engine.values import (
-    apply_op,
+from phintys.optimizer.engine.forms import (
+    Product,
     constant_value,
     is_inexact,
     is_inside,
     key,
+    linear_form,
     only_reader,
+    product_of,
     readers_in,
+    sum_of,
 )
+from phintys.optimizer.engine.values import apply_op
 from phintys.optimizer.rewrites import factors, sums
-from phintys.optimizer.rewrites.factors import Product, product_in, product_of
-from phintys.optimizer.rewrites.sums import linear_form, negated, opposite, sum_of
+from phintys.optimizer.rewrites.factors import product_in
+from phintys.optimizer.rewrites.sums import negated, opposite
 
 LARGEST_SUM = 16               # terms that a product is distributed over; without it, nested sums would be quadratic
 NEARBY = 32                    # a limit on visits of nodes with other readers, so that the work stays linear

@@ -7,6 +7,7 @@ from math import copysign, inf
 
 from phintys.ops.types.dtypes import float_dtypes
 from phintys.optimizer.engine.database import FAST_RUN, REPEATED, Rewrite
+from phintys.optimizer.engine.forms import constant_value, is_inexact, is_inside, is_unsigned, key, readers_in
 from phintys.optimizer.engine.op_patterns import (
     absolute,
     and_,
@@ -34,21 +35,7 @@ from phintys.optimizer.engine.op_patterns import (
     y,
 )
 from phintys.optimizer.engine.pattern import rule
-from phintys.optimizer.engine.values import (
-    NUMBERS,
-    WIDEST,
-    apply_op,
-    apply_wide,
-    as_type,
-    constant_like,
-    constant_value,
-    is_count,
-    is_inexact,
-    is_inside,
-    is_unsigned,
-    key,
-    readers_in,
-)
+from phintys.optimizer.engine.values import NUMBERS, WIDEST, apply_op, apply_wide, as_type, constant_like, is_count
 from phintys.optimizer.rewrites import factors, sums
 from phintys.optimizer.rewrites.factors import product_in
 from phintys.optimizer.rewrites.sums import sum_in

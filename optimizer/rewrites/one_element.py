@@ -6,7 +6,8 @@ can be merged, rewrites find no dimshuffle between ``log`` and ``exp``, and all 
 from phintys.graph.variable import Constant
 from phintys.ops.elementwise.scalar_op import SCALAR_OPS
 from phintys.optimizer.engine.database import FAST_RUN, Rewrite
-from phintys.optimizer.engine.values import constant, key
+from phintys.optimizer.engine.forms import key
+from phintys.optimizer.engine.values import constant
 
 
 def without_dimensions(fgraph, node):

@@ -19,10 +19,10 @@ import math
 from phintys.graph.config import config
 from phintys.ops.elementwise.elementwise import Elemwise
 from phintys.optimizer.engine.database import FAST_RUN, Rewrite
-from phintys.optimizer.engine.values import apply_op, constant_like, constant_value, key, readers_in
+from phintys.optimizer.engine.forms import Product, constant_value, key, readers_in, sum_of
+from phintys.optimizer.engine.values import apply_op, constant_like
 from phintys.optimizer.passes.shapes import feature_of
 from phintys.optimizer.rewrites import factors, sums
-from phintys.optimizer.rewrites.factors import Product
 from phintys.optimizer.rewrites.reductions import axes_of, is_repeated, once_along
 
 DEEPEST = 8                    # products inside of products that are read
@@ -168,7 +168,7 @@ def sum_of_sum(fgraph, node):
     count = _count(x, axes)
     if not count or count == 1:
         return None
-    total = sums.sum_of(x, readers_in(fgraph))
+    total = sum_of(x, readers_in(fgraph))
     outer = [(sign, term) for sign, term in total.terms if is_repeated(term, axes)]
     inner = [(sign, term) for sign, term in total.terms if not is_repeated(term, axes)]
     if not outer and not total.constant or not inner or not all([_is_rounded(term) for _, term in inner]) \

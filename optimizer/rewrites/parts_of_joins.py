@@ -10,7 +10,8 @@ from phintys.ops.creation.allocation import Alloc
 from phintys.ops.shape.join import Join
 from phintys.ops.shape.shape import patternbroadcast
 from phintys.optimizer.engine.database import FAST_RUN, Rewrite
-from phintys.optimizer.engine.values import apply_op, apply_wide, constant, constant_value, key, only_reader
+from phintys.optimizer.engine.forms import constant_value, key, only_reader
+from phintys.optimizer.engine.values import apply_op, apply_wide, constant
 from phintys.optimizer.passes.shapes import feature_of
 from phintys.optimizer.rewrites.indexing import index_of, is_whole, part_of, part_of_operand
 from phintys.optimizer.rewrites.reductions import axes_of

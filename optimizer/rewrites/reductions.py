@@ -6,7 +6,8 @@ from phintys.ops.shape.reshape import reshape
 from phintys.ops.shape.shape import shape_i
 from phintys.ops.types.constant import constant
 from phintys.optimizer.engine.database import FAST_RUN, Rewrite
-from phintys.optimizer.engine.values import apply_op, as_type, is_inexact, key, key_of
+from phintys.optimizer.engine.forms import is_inexact, key, key_of
+from phintys.optimizer.engine.values import apply_op, as_type
 
 KEYS = ("Sum", "Prod", "Max", "Min", "All", "Any")
 

@@ -11,7 +11,7 @@ from collections import namedtuple
 
 from phintys.graph.variable import Constant
 from phintys.ops.reduction.careduce import positive_axes
-from phintys.optimizer.engine.values import constant_value, key_of, whole_power
+from phintys.optimizer.engine.forms import constant_value, key_of, whole_power
 from phintys.optimizer.rewrites.log_sum_exp import Reduced, is_exponential
 
 MOST_NODES = 100               # that depend on one exponential, so that the work stays linear

@@ -8,19 +8,10 @@ In models, scales are often exponentials, and gradients contain powers of them. 
 many times as long as an exponential, and overflows where the result does not.
 """
 from phintys.optimizer.engine.database import FAST_RUN, Rewrite
-from phintys.optimizer.engine.values import (
-    apply_op,
-    apply_wide,
-    constant_like,
-    constant_value,
-    is_float,
-    is_inside,
-    key,
-    only_reader,
-    readers_in,
-)
+from phintys.optimizer.engine.forms import constant_value, is_inside, key, only_reader, product_of, readers_in
+from phintys.optimizer.engine.values import apply_op, apply_wide, constant_like, is_float
 from phintys.optimizer.rewrites import factors
-from phintys.optimizer.rewrites.factors import product_in, product_of
+from phintys.optimizer.rewrites.factors import product_in
 
 DEEPEST = 6                    # nodes between a value and those that tell its sign
 POSITIVE = frozenset(["exp", "exp2", "sigmoid", "softplus", "erfcx"])

@@ -19,10 +19,10 @@ from phintys.ops.nnet.crossentropy import (
 from phintys.ops.nnet.softmax import along_rows, logsoftmax_op, softmax_op, softmax_with_bias
 from phintys.ops.reduction.argmax import Argmax, MaxAndArgmax
 from phintys.optimizer.engine.database import FAST_RUN, Rewrite
-from phintys.optimizer.engine.values import apply_op, constant_value, key
+from phintys.optimizer.engine.forms import Product, constant_value, key, product_of
+from phintys.optimizer.engine.values import apply_op
 from phintys.optimizer.passes.shapes import feature_of
 from phintys.optimizer.rewrites import factors
-from phintys.optimizer.rewrites.factors import Product, product_of
 from phintys.optimizer.rewrites.log_sum_exp import is_scaled
 
 SOFTMAXES = ("Softmax", "SoftmaxWithBias")

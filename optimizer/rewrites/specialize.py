@@ -6,9 +6,10 @@ from phintys.ops.elementwise.elementwise import Elemwise
 from phintys.ops.shape.shape import patternbroadcast
 from phintys.ops.types.dtypes import integer_dtypes
 from phintys.optimizer.engine.database import FAST_RUN, Rewrite
+from phintys.optimizer.engine.forms import constant_value, is_inexact, key
 from phintys.optimizer.engine.op_patterns import absolute, inv, mul, neg, sqr, true_div, x
 from phintys.optimizer.engine.pattern import rule
-from phintys.optimizer.engine.values import apply_op, constant_like, constant_value, is_inexact, key
+from phintys.optimizer.engine.values import apply_op, constant_like
 from phintys.optimizer.passes.shapes import feature_of
 
 

@@ -6,6 +6,7 @@ floating point operands: the identities hold for real numbers, and integers neit
 import math
 
 from phintys.optimizer.engine.database import FAST_RUN, Rewrite
+from phintys.optimizer.engine.forms import constant_value, key
 from phintys.optimizer.engine.op_patterns import (
     erf,
     erfc,
@@ -20,7 +21,7 @@ from phintys.optimizer.engine.op_patterns import (
     x,
 )
 from phintys.optimizer.engine.pattern import rule
-from phintys.optimizer.engine.values import apply_op, constant_like, constant_value, key
+from phintys.optimizer.engine.values import apply_op, constant_like
 from phintys.optimizer.rewrites import complements, distribution, exponential_quotients, logistic
 from phintys.optimizer.rewrites.log_sum_exp import argument_of, log_add
 from phintys.optimizer.rewrites.signs import is_not_negative

@@ -8,7 +8,8 @@ is NaN. Quotients are treated in the same way. The branches are simplified separ
 from phintys.ops.elementwise.scalar import as_dtype
 from phintys.ops.elementwise.scalar_op import SCALAR_OPS
 from phintys.optimizer.engine.database import FAST_RUN, Rewrite
-from phintys.optimizer.engine.values import apply_op, constant_like, constant_value, is_inexact, key
+from phintys.optimizer.engine.forms import constant_value, is_inexact, key
+from phintys.optimizer.engine.values import apply_op, constant_like
 
 
 def zero_branch(variable):

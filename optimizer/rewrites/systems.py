@@ -21,7 +21,7 @@ from phintys.ops.reduction.careduce import MaxOrLowest, Sum
 from phintys.ops.shape.reshape import reshape
 from phintys.ops.shape.shape import patternbroadcast, shape_i
 from phintys.optimizer.engine.database import FAST_COMPILE, FAST_RUN, Rewrite
-from phintys.optimizer.engine.values import constant_value, key, only_reader
+from phintys.optimizer.engine.forms import constant_value, key, only_reader
 
 SMALLEST_RATIO = 1e-15         # NumPy's: smaller singular values, relative to the largest, count as zero
 PRODUCTS = ("Dot", "Dot22", "BatchedDot")

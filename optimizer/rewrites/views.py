@@ -5,7 +5,8 @@ from phintys.ops.elementwise.elementwise import Elemwise
 from phintys.ops.shape.shape import patternbroadcast
 from phintys.ops.types.dtypes import ALL_DTYPES, discrete_dtypes
 from phintys.optimizer.engine.database import FAST_COMPILE, FAST_RUN, Rewrite
-from phintys.optimizer.engine.values import apply_op, constant_value, key, key_of
+from phintys.optimizer.engine.forms import constant_value, key, key_of
+from phintys.optimizer.engine.values import apply_op
 from phintys.optimizer.passes.shapes import feature_of
 
 

@@ -9,7 +9,7 @@ from phintys.graph.function_graph import FunctionGraph
 from phintys.modes import OPT_FAST_COMPILE as FAST_COMPILE
 from phintys.modes import OPT_FAST_RUN as FAST_RUN
 from phintys.ops.types.tensor_type import TensorType
-from phintys.optimizer.engine.values import key_of
+from phintys.optimizer.engine.forms import key_of
 from phintys.optimizer.pipeline import optimize
 
 UNFUSED = FAST_RUN.excluding("fusion", "length_checks")       # the rewrites alone

@@ -12,7 +12,7 @@ from phintys.interop.pytensor.op_table import name_of
 from phintys.interop.pytensor.translation import applied, row, row_of, translated
 from phintys.ops.elementwise.elementwise_functions import xlogx, xlogy0
 from phintys.ops.reduction.careduce import MaxOrLowest
-from phintys.optimizer.engine.values import constant_value
+from phintys.optimizer.engine.forms import constant_value
 from phintys.tensor import nnet
 
 # PyTensor's classes whose functions have another name here than the class in small letters.

@@ -11,7 +11,7 @@ from phintys.interop.pytensor.elementwise_rows import ndtri_exp
 from phintys.interop.pytensor.random_rows import ANY, POSITIVE, SCALE, are_integers, by_scipy, drawn, fitting
 from phintys.ops.factorizations.cholesky import cholesky
 from phintys.ops.factorizations.solve import solve_triangular
-from phintys.optimizer.engine.values import constant_value
+from phintys.optimizer.engine.forms import constant_value
 
 SMALLEST, LARGEST = numpy.nextafter([0.0, 1.0], [1.0, 0.0])             # of samples of the beta distribution
 MOST_SITES = 300                # of an autoregression: for more, SciPy's banded matrices are faster than dense ones

@@ -11,7 +11,7 @@ from phintys.graph.gradients.gradient import grad
 from phintys.ops.elementwise.scalar import tanh
 from phintys.ops.products.products import dot, outer
 from phintys.ops.types.tensor_type import TensorType
-from phintys.optimizer.engine.values import key_of
+from phintys.optimizer.engine.forms import key_of
 from phintys.optimizer.pipeline import optimize
 
 A, B, C, D = [variable("d2", name) for name in "ABCD"]

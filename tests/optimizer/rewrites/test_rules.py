@@ -16,8 +16,9 @@ from phintys.graph.function_graph import FunctionGraph
 from phintys.ops.types.tensor_type import TensorType
 from phintys.optimizer import rewrites
 from phintys.optimizer.engine import pattern as patterns
+from phintys.optimizer.engine.forms import key_of
 from phintys.optimizer.engine.pattern import Hole, OpPattern, compile_builder
-from phintys.optimizer.engine.values import as_type, key_of
+from phintys.optimizer.engine.values import as_type
 
 PLAIN = phintys.Mode(optimizer=None)
 GRIDS = {"float64": numpy.array([-12.0, -2.5, -1, -0.75, -0.0, 0.25, 0.5, 1, 3.5, 40, 1e200, -1e-200,
