@@ -140,7 +140,10 @@ def inferred_shapes(inputs, outputs, input_shapes=()):
     """
     shapes = dict(zip(inputs, input_shapes))
     for node in io_toposort(inputs, outputs):
-        known = [shapes[variable] if variable in shapes else _own_shape(variable) for variable in node.inputs]
+        for variable in node.inputs:
+            if variable not in shapes:
+                shapes[variable] = _own_shape(variable)
+        known = [shapes[variable] for variable in node.inputs]
         try:
             inferred = node.op.infer_shape(node, known)
         except (MethodNotDefined, NotImplementedError):

@@ -11,17 +11,20 @@ from phintys.graph.apply import Apply
 from phintys.graph.op import Op
 from phintys.graph.valueless_types import disconnected_type
 from phintys.graph.variable import Constant, Variable
-from phintys.ops.elementwise.scalar import eq, maximum, switch
+from phintys.ops.elementwise.elementwise import Elemwise
+from phintys.ops.elementwise.scalar import add, eq, maximum, minimum, mul, switch
 from phintys.ops.native.shape_kernel import ReshapeKernel
 from phintys.ops.shape.dimshuffle import declare_ones
 from phintys.ops.shape.join import MakeVector, stack
-from phintys.ops.shape.shape import is_length, patternbroadcast, shape
+from phintys.ops.shape.shape import Shape, Shape_i, patternbroadcast, shape, shape_i
 from phintys.ops.types.axes import one_integer
 from phintys.ops.types.constant import as_tensor_variable, constant
 from phintys.ops.types.dtypes import integer_dtypes
 from phintys.ops.types.known_length import known_integer
 from phintys.ops.types.numpy_arguments import as_numpy, with_numpy_arguments
 from phintys.ops.types.tensor_type import TensorType
+
+SEEN_DEPTH = 4                  # nodes that `is_never_negative` looks through
 
 
 def as_shape_vector(lengths):
@@ -112,12 +115,12 @@ class Reshape(Op):
             rest = _product([entry for entry in wanted if not isinstance(entry, int) or entry != -1])
             missing = _quotient(_product(list(input_shapes[0])), rest)
             return [tuple([missing if isinstance(entry, int) and entry == -1 else entry for entry in wanted])]
-        if all([isinstance(entry, int) or is_length(entry) for entry in wanted]):
+        if all([isinstance(entry, int) or is_never_negative(entry) for entry in wanted]):
             return [tuple(wanted)]
         size = _product(list(input_shapes[0]))
         missing = size // maximum(-_product(wanted), 1)
-        return [tuple([entry if isinstance(entry, int) or is_length(entry) else switch(eq(entry, -1), missing, entry)
-                       for entry in wanted])]
+        return [tuple([entry if isinstance(entry, int) or is_never_negative(entry) else
+                       switch(eq(entry, -1), missing, entry) for entry in wanted])]
 
     def grad(self, inputs, output_grads):
         x, _ = inputs
@@ -132,7 +135,29 @@ def entries_of(vector, ndim):
     if vector.owner is not None and isinstance(vector.owner.op, MakeVector):
         known = [known_integer(entry) for entry in vector.owner.inputs]
         return [entry if number is None else number for number, entry in zip(known, vector.owner.inputs)]
+    if vector.owner is not None and isinstance(vector.owner.op, Shape):
+        return [shape_i(vector.owner.inputs[0], position) for position in range(ndim)]
     return [vector[position] for position in range(ndim)]
+
+
+def is_never_negative(variable, depth=SEEN_DEPTH):
+    """Whether integers are lengths, or are computed from lengths in a way that makes no negative ones: as entries of a
+    shape none is -1, and no formula for it must be made."""
+    node = variable.owner
+    if node is None:
+        return isinstance(variable, Constant) and bool((variable.data >= 0).all())
+    op = node.op
+    if isinstance(op, (Shape, Shape_i)):
+        return True
+    if not depth:
+        return False
+    if type(op) is Elemwise and op.scalar_op in (add, mul, minimum):
+        return all([is_never_negative(operand, depth - 1) for operand in node.inputs])
+    if type(op) is Elemwise and op.scalar_op is maximum:
+        return any([is_never_negative(operand, depth - 1) for operand in node.inputs])
+    # elements of a shape; a user's view may show other numbers
+    return (op.view_map.get(variable.index) == [0] and type(op).__module__.startswith("phintys.")
+            and is_never_negative(node.inputs[0], depth - 1))
 
 
 def _product(factors):

@@ -167,6 +167,8 @@ class Remaining:
         self.of_inputs = {}            # token -> a length of an input that has it
         self.present = {}              # 0-d variable -> the length that it holds, as the program can tell it
         self.tokens = {}               # 0-d variable -> a token of its value
+        self.parts = {}                # (how many lengths were united, a `Part`, depth) -> its length, as in `present`
+        self.made = {}                 # (op, operands, output) -> what it computes of lengths
         self.inferred, self.looks, self.is_thorough = set(), 0, False   # the tokens that were united by expressions
         self.parts_of = {**noted.parts_of, **self.lengths.parts_of}
         self.branches = {}             # way -> the roots that the branch joins to others: root -> root
@@ -307,7 +309,10 @@ class Remaining:
         if type(source) is int:
             return source
         if type(source) is Part:
-            return self._present_part(source, depth)        # anew: which lengths are equal is known better each time
+            known = len(self.lengths.united), source, depth  # which lengths are equal is known better each time
+            if known not in self.parts:
+                self.parts[known] = self._present_part(source, depth)
+            return self.parts[known]
         if type(source) is not tuple:
             return self._present_number(source, depth)
         variable, axis = self.noted.now(source[0]), source[1]
@@ -367,9 +372,12 @@ class Remaining:
         if name in ("minimum", "maximum") and len(set(map(self._token, operands))) == 1 \
                 or name in ("add", "sub") and operands[1:] == [0]:
             return operands[0]
-        out = op(*map(_as_variable, operands), return_list=True)[index]
-        folded = constant_folding(self.fgraph, out.owner)
-        return out if folded is None else _integer_in(folded[index])
+        known = op, tuple(operands), index
+        if known not in self.made:
+            out = op(*map(_as_variable, operands), return_list=True)[index]
+            folded = constant_folding(self.fgraph, out.owner)
+            self.made[known] = out if folded is None else _integer_in(folded[index])
+        return self.made[known]
 
     def _is_there(self, variable):
         """Return whether the program has the value in each call."""

@@ -14,6 +14,7 @@ from family_cases import (
 )
 
 import phintys
+import phintys.tensor as T
 from phintys.ops.shape.dimshuffle import (
     DimShuffle,
     dimshuffle,
@@ -24,7 +25,7 @@ from phintys.ops.shape.dimshuffle import (
     transpose,
 )
 from phintys.ops.shape.join import MakeVector, stack
-from phintys.ops.shape.reshape import Reshape, flatten, is_flat, reshape
+from phintys.ops.shape.reshape import Reshape, flatten, is_flat, is_never_negative, reshape
 from phintys.ops.shape.shape import Shape_i, addbroadcast, patternbroadcast, shape, shape_i, specify_shape, unbroadcast
 from phintys.ops.types.tensor_type import TensorType
 
@@ -256,3 +257,25 @@ def test_directional_derivatives():
         array = values((2, 3), seed=1)
         got = phintys.function([x, direction], derivative, on_unused_input="ignore")(values((2, 3)), array)
         check_equal(got, phintys.function([x], build(x))(array))
+
+
+def test_lengths_of_a_reshape_are_its_entries_where_none_can_be_negative():
+    x, n, shape = T.dmatrix("x"), T.lscalar("n"), T.lvector("shape")
+    rows, columns = T.shape_i(x, 0), T.shape_i(x, 1)
+    for entry in (rows, x.shape[0], rows * columns, T.maximum(n - rows, 0), T.minimum(rows, 3) + x.shape[::-1][1]):
+        assert is_never_negative(entry)
+        node = Reshape(2)(x, [entry, columns]).owner
+        assert node.op.infer_shape(node, [(rows, columns), (2,)]) == [(entry, columns)]
+    for entry in (n, shape[0], rows - 1, T.maximum(n, -1), T.minimum(n, rows)):
+        assert not is_never_negative(entry)
+    node = Reshape(2)(x, shape).owner
+    lengths, = node.op.infer_shape(node, [(rows, columns), (2,)])
+    value = numpy.ones((4, 6))
+    assert [int(length) for length in phintys.function([x, shape], list(lengths))(value, [-1, 3])] == [8, 3]
+
+
+def test_lengths_of_a_reshape_by_a_shape_are_those_of_the_tensor():
+    x, y = T.dmatrix("x"), T.dtensor3("y")
+    node = Reshape(3)(x, T.shape(y)).owner
+    lengths, = node.op.infer_shape(node, [(T.shape_i(x, 0), T.shape_i(x, 1)), (3,)])
+    assert [(length.owner.op, length.owner.inputs) for length in lengths] == [(Shape_i(axis), [y]) for axis in range(3)]
