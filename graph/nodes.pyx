@@ -75,7 +75,11 @@ cdef int delete_attribute(thing, name) except -1:
 
 
 cdef class ValueSlots:
-    """What a variable has in its struct."""
+    """ValueSlots(type, owner=None, index=None, name=None)
+--
+
+    What a variable has in its struct; the first lines are what `inspect` reads.
+    """
 
     def __init__(self, type, owner=None, index=None, name=None):
         if name is not None and not isinstance(name, str):
@@ -90,7 +94,11 @@ cdef class ValueSlots:
 
 
 cdef class NodeSlots:
-    """What a node has in its struct."""
+    """NodeSlots(op, inputs, outputs)
+--
+
+    What a node has in its struct; the first lines are what `inspect` reads.
+    """
 
     def __init__(self, op, inputs, outputs):
         global numbers

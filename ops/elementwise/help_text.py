@@ -44,7 +44,8 @@ def operand_names(scalar_op):
     if scalar_op.nin < 0:
         return ["*tensors"]
     gradient = getattr(scalar_op, "gradient", None)
-    names = [] if gradient is None else list(inspect.signature(gradient).parameters)[:-2]
+    formula = gradient[0] if type(gradient) is tuple else gradient
+    names = [] if formula is None else list(inspect.signature(formula).parameters)[:-2]
     return names if len(names) == scalar_op.nin else OPERANDS.get(scalar_op.nin, [])
 
 
