@@ -299,7 +299,6 @@ HOMES = {
         "ops.loops.with_initial": "WithInitial",
         "ops.identity.assertion": "Check",
         "ops.identity.equal_lengths": "EqualLengths",
-        "ops.identity.print_op": "print_attributes",
         "ops.indexing.advanced_index": "AdvancedIndexing",
         "ops.indexing.subtensor": "Indexing",
         "ops.linalg.diagonal": "Diagonal SetDiagonal",

@@ -4,10 +4,8 @@ The optimizer has no rules for it, so it prevents rewrites of the patterns that 
 not used does not run and prints nothing.
 """
 from phintys.graph.op import IdentityOp
-from phintys.graph.public_names import at_home
 
 
-@at_home
 def print_attributes(op, value):
     """Print the attributes in ``op.attrs``: the results of methods, and other attributes unchanged."""
     for name in op.attrs:
@@ -25,8 +23,8 @@ class Print(IdentityOp):
         Text that precedes the printed attributes.
     attrs : sequence of str
         Names of attributes, and of methods without arguments, of the value: ``("shape", "min", "max")``.
-    global_fn : callable
-        Called with the op and the value; the default prints ``attrs``.
+    global_fn : callable, optional
+        Called with the op and the value, instead of printing ``attrs``. A program with one cannot be saved.
 
     Examples
     --------
@@ -40,11 +38,11 @@ class Print(IdentityOp):
     view_map = {0: [0]}
     is_foldable = False                         # folding would print during compilation, and never at run time
 
-    def __init__(self, message="", attrs=("__str__",), global_fn=print_attributes):
+    def __init__(self, message="", attrs=("__str__",), global_fn=None):
         self.message = message
         self.attrs = tuple(attrs)
         self.global_fn = global_fn
 
     def perform(self, node, inputs, output_storage, params=None):
         output_storage[0][0] = inputs[0]
-        self.global_fn(self, inputs[0])
+        (self.global_fn or print_attributes)(self, inputs[0])

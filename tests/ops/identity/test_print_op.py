@@ -1,6 +1,8 @@
 """What the op Print does: it shows a value when it is computed, and hands it on."""
 import numpy
+import pytest
 
+import phintys
 import phintys.tensor as T
 from phintys import function, grad
 from phintys.gradient import Rop
@@ -28,3 +30,12 @@ def test_print_calls_a_function_instead():
     function([x], shown)(A)
     assert seen == [("there", 6.0)]
     assert Print("a") == Print("a") and Print("a") != Print("b")
+
+
+def test_a_saved_program_prints(tmp_path, capsys):
+    x = T.dvector()
+    function([x], Print("loaded")(x) + 1).save(tmp_path / "prints.phx")
+    assert (phintys.load(tmp_path / "prints.phx")([1, 2]) == [2, 3]).all()
+    assert capsys.readouterr().out == "loaded __str__ = [1. 2.]\n"
+    with pytest.raises(TypeError, match="Print.*with a function"):
+        function([x], Print("other", global_fn=lambda op, value: None)(x)).save(tmp_path / "other.phx")
