@@ -15,7 +15,7 @@ from phintys.graph import hooks
 from phintys.graph.config import config
 from phintys.graph.progress import bar_for
 from phintys.optimizer.engine import registered
-from phintys.optimizer.engine.database import FAST_COMPILE, FAST_RUN, Family, change_tags
+from phintys.optimizer.engine.database import FAST_COMPILE, FAST_RUN, Family, Query, change_tags
 from phintys.optimizer.engine.driver import Driver, report
 from phintys.optimizer.engine.forms import key_of_class
 from phintys.optimizer.passes import constant_folding, fusion, lazy_branches, shapes
@@ -263,3 +263,18 @@ def _apply_whole(fgraph, query, rewrite):
         rewrite.apply(fgraph, query)
     except Exception as error:
         report(error, rewrite, fgraph)
+
+
+BEFORE_GRADIENTS = [
+    dict(STAGES)["merge1"], _in_turns(_driven("canonicalize", [FOLDING] + CANONICALIZE), _merge),
+    _in_turns(_driven("before_gradients", [FOLDING] + STABILIZE + SOFTMAX + CANONICALIZE + [
+        Family("logarithms", logarithms.BEFORE_GRADIENTS, ("stabilize",))]), _merge)]
+_BEFORE_GRADIENTS = Query(["merge", "canonicalize", "stabilize"])
+
+
+def stabilize_before_gradient(fgraph):
+    """Rewrite a graph in place to formulas that are simpler and more stable, as gradients of these then are, too."""
+    handled(fgraph).rewriting = True
+    query = _BEFORE_GRADIENTS.under(config.math_rules)
+    for stage in BEFORE_GRADIENTS:
+        stage(fgraph, query)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import inspect
 import re
 import weakref
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import wraps
 from importlib.metadata import PackageNotFoundError, version
@@ -30,6 +30,7 @@ from pytensor.graph.basic import Constant
 from pytensor.graph.traversal import graph_inputs
 from pytensor.tensor.rewriting import elemwise
 
+from phintys.interop.density_op import densities_as_one_op
 from phintys.interop.pymc_draws import DRAWING
 from phintys.interop.pytensor import PhintysLinker
 from phintys.interop.pytensor.quick_function import nodes_made_quickly
@@ -138,14 +139,24 @@ def in_default_mode(method: Callable[..., Any]) -> Callable[..., Any]:
     return with_mode
 
 
+def _checks_bounds():
+    """Whether a function that is compiled here checks the bounds of parameters."""
+    try:
+        return core.modelcontext(None).check_bounds
+    except TypeError:                           # there is no model whose block this is
+        return True
+
+
 @marked
 def value_and_gradient(make: Callable[..., Any]) -> Callable[..., Any]:
     """The constructor of the function of a log-density and its gradient, most of whose time PyTensor takes."""
     @wraps(make)
     def make_quickly(self, *arguments, **options):
         mode = get_mode(options.get("mode") or default_mode())
-        with nodes_made_quickly() if isinstance(mode.linker, PhintysLinker) else nullcontext():
-            make(self, *arguments, **options)
+        if not isinstance(mode.linker, PhintysLinker) or not options.get("compute_grads", True):
+            return make(self, *arguments, **options)
+        with nodes_made_quickly(), densities_as_one_op(mode, _checks_bounds()):
+            return make(self, *arguments, **options)
     return make_quickly
 
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import threading
 import warnings
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from phintys.graph.config import config
@@ -366,7 +367,7 @@ class _Accumulation:
     def _L_op(self, node, masks):
         """Return the method that computes a node's terms, and notes their masks if there are any."""
         mask = next((mask for mask in masks if mask is not None), None)
-        if mask is None and not node.op.chooses:
+        if are_plain() or (mask is None and not node.op.chooses):
             return node.op.L_op
 
         def masked(inputs, outputs, gradients):
@@ -401,6 +402,22 @@ class _Accumulation:
                 around = self.inside.get(output, self.arms.everywhere)
                 arms[position] = self.arms.branch(around, node.op, node.inputs[condition], branch)
         return terms
+
+
+@contextmanager
+def plain_gradients():
+    """A block in which gradients are those of the formulas as they are written: values that a choice did not take, or
+    that an index did not read, count as they are, and may make a gradient NaN. Densities need no more."""
+    before, _around.plain = are_plain(), True
+    try:
+        yield
+    finally:
+        _around.plain = before
+
+
+def are_plain():
+    """Whether gradients are taken in such a block."""
+    return getattr(_around, "plain", False)
 
 
 def _sum(terms):

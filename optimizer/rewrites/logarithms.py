@@ -14,6 +14,7 @@ to find what cancels across the transposed operations.
 import math
 from collections import namedtuple
 
+from phintys.graph.gradients.gradient import are_plain
 from phintys.graph.gradients.view_op import disconnected_grad
 from phintys.graph.variable import Constant
 from phintys.ops.creation.allocation import arange
@@ -266,7 +267,7 @@ class Logarithms(Pushed):
         if rule is not None:
             value = rule(x)
             is_closed = True
-            if self.derivable and value is x:
+            if self.derivable and value is x and not are_plain():
                 is_closed = None           # x, with a slope that depends on x: the user may differentiate again
                 value = apply_op("softplus", x) - apply_op("softplus", -x)
             return _plus(Found(value, 0, is_closed), abs(factor))
@@ -542,20 +543,27 @@ def stand_ins(nodes, stop):
     return found
 
 
-def _at(form):
+def _at(form, derivable):
     def apply(fgraph, node):
-        return form(node)
+        return form(node, derivable=derivable)
     apply.__doc__ = form.__doc__
     return apply
 
 
+def _rewrites(derivable):
+    return [
+        Rewrite("local_log_of_moved", SCALES, _at(logarithm, derivable), (FAST_RUN,), beside=Logarithms.leaves,
+                changes="nan range rounding"),
+        Rewrite("local_loss_of_moved", ("CrossentropyCategorical1Hot",), _at(loss, derivable), (FAST_RUN,),
+                beside=Logarithms.leaves, changes="nan range rounding"),
+        Rewrite("local_quotient_of_moved", ("true_div", "inv"), _at(quotient, derivable), (FAST_RUN,),
+                beside=("exp",), of=("add",), changes="nan range rounding"),
+    ]
+
+
+BEFORE_GRADIENTS = _rewrites(True)
 REWRITES = [
-    Rewrite("local_log_of_moved", SCALES, _at(logarithm), (FAST_RUN,), beside=Logarithms.leaves,
-            changes="nan range rounding"),
-    Rewrite("local_loss_of_moved", ("CrossentropyCategorical1Hot",), _at(loss), (FAST_RUN,), beside=Logarithms.leaves,
-            changes="nan range rounding"),
-    Rewrite("local_quotient_of_moved", ("true_div", "inv"), _at(quotient), (FAST_RUN,), beside=("exp",),
-            of=("add",), changes="nan range rounding"),
+    *_rewrites(False),
     Rewrite("local_complement_of_moved", ("add", "sub"), complement, (FAST_RUN,), beside=COMPLEMENTS, of=NUMBERS,
             changes="nan range rounding"),
 ]

@@ -6,6 +6,7 @@ loop makes its own rows; the outputs of Scan are cut from them.
 from pytensor.tensor.random.type import RandomType
 
 from phintys import tensor as T
+from phintys.graph.variable import Constant
 from phintys.interop.pytensor.op_table import name_of
 from phintys.interop.pytensor.translation import TranslationError, row, translated
 from phintys.interop.pytensor.types import translated_type
@@ -99,7 +100,10 @@ class _Translation:
         given = getattr(self.op, f"outer_{kind}")(self.node.inputs)
         states = []
         for taps, buffer, variable in zip(slices, self._outer(kind), given):
-            rows = _Buffer(buffer, -min(taps), _is_whole(variable, self.node.inputs[0]))
+            whole = _is_whole(variable, self.node.inputs[0])
+            if isinstance(self.steps, Constant) and not self.info.as_while:         # known lengths say so, too
+                whole |= variable.type.shape[0] == self.steps.data - min(taps)
+            rows = _Buffer(buffer, -min(taps), whole)
             states.append((State(tuple(taps), self.inner.take(len(taps)), rows.initial()), rows))
         return states
 

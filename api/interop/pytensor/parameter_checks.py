@@ -56,7 +56,7 @@ def _rows():
     """The rewrites of checks that PyMC has, if it is imported."""
     utils = sys.modules.get("pymc.logprob.utils")
     return {} if utils is None else {utils.local_check_parameter_to_ninf_switch: _impossible_unless_true,
-                                     utils.local_remove_check_parameter: _unchecked}
+                                     utils.local_remove_check_parameter: unchecked_value}
 
 
 def _impossible_unless_true(op, node, value, *conditions):
@@ -65,5 +65,5 @@ def _impossible_unless_true(op, node, value, *conditions):
     return T.switch(reduce(T.and_, conditions), value, -float("inf")).astype(value.type.dtype)
 
 
-def _unchecked(op, node, value, *conditions):
+def unchecked_value(op, node, value, *conditions):
     return value

@@ -72,7 +72,12 @@ def _specify_shape(op, node, x, *lengths):
 
 
 # ---- creation ------------------------------------------------------------------------------------------------------
-row("tensor.Alloc")(lambda op, node, value, *lengths: T.alloc(value, *map(number, lengths)))
+@row("tensor.Alloc")
+def _alloc(op, node, value, *lengths):
+    given, wanted = [variable.type.shape for variable in (node.inputs[0], node.outputs[0])]
+    return value if given == wanted and None not in given else T.alloc(value, *map(number, lengths))
+
+
 row("tensor.AllocEmpty")(lambda op, node, *lengths: T.AllocEmpty(op.dtype)(*map(number, lengths)))
 row("tensor.ARange")(lambda op, node, start, stop, step:
     T.arange(number(start), number(stop), number(step), dtype=op.dtype))

@@ -179,8 +179,9 @@ def applied(op: Op, node: Apply, inputs: Sequence[Variable],
             instead: Callable[..., Any] | None = None) -> list[TensorVariable]:
     """The outputs of one node, translated; ``op`` is the node's, or the one that it applies to each item of a batch.
 
-    A row ``instead`` of the op's is tried first.
+    A row ``instead`` of the op's is tried first. An op of phintys has its row as the method ``translation``.
     """
+    instead = instead or getattr(op, "translation", None)
     function = row_of(op, len(inputs))
     outputs = None
     try:

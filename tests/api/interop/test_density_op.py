@@ -1,0 +1,131 @@
+"""Log-densities with their gradients as one op of PyTensor: equal to PyTensor's, or left to it."""
+from concurrent.futures import ThreadPoolExecutor
+from inspect import signature
+
+import numpy as np
+import pytest
+
+pm = pytest.importorskip("pymc")
+
+import pytensor  # noqa: E402
+import pytensor.tensor as pt  # noqa: E402
+from gallery_models import loop  # noqa: E402
+from pymc.model import core  # noqa: E402
+
+import phintys.interop.pymc  # noqa: E402
+from phintys.interop import density_op  # noqa: E402
+from phintys.interop.density_op import LogDensityWithGradient, densities_as_one_op  # noqa: E402
+
+POINT = np.array([0.3, -0.4])
+
+
+def model_of(density=None):
+    """Two coordinates: a number, and the logarithm of a positive one."""
+    with pm.Model() as model:
+        mean, spread = pm.Normal("mean"), pm.HalfNormal("spread")
+        pm.Normal("y", mean, spread, observed=[1.0, -0.5, 2.0])
+        if density is not None:
+            pm.Potential("more", density(mean, spread))
+    return model
+
+
+def compiled(model, **options):
+    function = model.logp_dlogp_function(ravel_inputs=True, **options)
+    function.set_extra_values({})
+    return function._pytensor_function
+
+
+def is_one_op(function):
+    return any(isinstance(node.op, LogDensityWithGradient) for node in function.maker.fgraph.apply_nodes)
+
+
+def equal_to_pytensor(model, as_one_op, point=POINT):
+    wanted = compiled(model, mode="FAST_COMPILE")
+    with phintys.interop.pymc.installed():
+        found = compiled(model)
+    assert is_one_op(found) == as_one_op and not is_one_op(wanted)
+    for new, old in zip(found(point), wanted(point)):
+        np.testing.assert_allclose(new, old, rtol=1e-12)
+    return found
+
+
+def test_a_density_is_one_op():
+    equal_to_pytensor(model_of(), True)
+
+
+def test_loops():
+    def sums(mean, spread):
+        rows = loop(lambda x, m, s: x * s + pt.sin(m * x), outputs_info=[mean], non_sequences=[mean, spread],
+                    n_steps=5)
+        return rows[-1] - rows.sum()
+    equal_to_pytensor(model_of(sums), True)
+
+
+@pytest.mark.parametrize("density", [
+    lambda mean, spread: pytensor.gradient.disconnected_grad(mean) * spread,
+    lambda mean, spread: pytensor.gradient.grad_clip(mean * 5, -1, 1) * spread,
+    lambda mean, spread: pt.linalg.cholesky(pt.eye(2) * spread)[0, 0] * mean,
+    lambda mean, spread: pt.gammaln(pt.arange(3) + spread).sum(),
+])
+def test_what_is_left_to_pytensor(density):
+    equal_to_pytensor(model_of(density), False)
+
+
+def test_gradients_that_the_user_gives_are_kept():
+    x, y = pt.dscalars("xy")
+    kind = pytensor.compile.builders.OpFromGraph
+    name = next(name for name in ("pullback", "lop_overrides") if name in signature(kind.__init__).parameters)
+    doubled = kind([x, y], [x * y], **{name: lambda inputs, outputs, gradients: [7 * gradients[0], 11 * gradients[0]]})
+    equal_to_pytensor(model_of(doubled), False)
+
+
+def test_a_choice_counts_as_in_pytensor():
+    def chosen(mean, spread):
+        return pt.switch(mean > 0, pt.sqrt(pt.maximum(mean, 0)), mean ** 3) + pt.log1p(spread)
+    function = equal_to_pytensor(model_of(chosen), True)
+    assert np.isfinite(function(np.array([-0.3, 0.1]))[1]).all()
+
+
+def test_parameters_out_of_bounds():
+    def model(check):
+        with pm.Model(check_bounds=check) as found:
+            x = pm.Normal("x")
+            pm.Normal("y", 0.0, x, observed=[1.0])
+        return found
+    with phintys.interop.pymc.installed():
+        for check, wanted in ((True, -np.inf), (False, np.nan)):
+            with model(check) as each:
+                function = compiled(each)
+            assert is_one_op(function)
+            value, slope = function(np.array([-2.0]))
+            np.testing.assert_equal(float(value), wanted)
+            assert np.isfinite(slope).all()             # of the formula behind the check, as in PyTensor
+
+
+def test_pytensor_takes_the_gradients_that_phintys_cannot(monkeypatch):
+    def fails(self, leaves):
+        raise NotImplementedError("no gradient")
+    monkeypatch.setattr(LogDensityWithGradient, "_by_phintys", fails)
+    equal_to_pytensor(model_of(), True)
+
+
+def test_other_modes_and_threads_write_densities_as_before():
+    cost = pt.sin(pt.dscalar("x"))
+    with densities_as_one_op("PHINTYS", True), ThreadPoolExecutor(1) as others:
+        here, there = core.rewrite_pregrad(cost), others.submit(core.rewrite_pregrad, cost).result()
+        with densities_as_one_op("FAST_COMPILE", True):
+            pass
+    assert isinstance(here.owner.op, LogDensityWithGradient)
+    assert not isinstance(there.owner.op, LogDensityWithGradient)
+    assert not hasattr(core.rewrite_pregrad, "by_phintys") and density_op._rewrites.get() is None
+    with phintys.interop.pymc.installed():
+        assert not is_one_op(compiled(model_of(), mode="FAST_COMPILE"))
+
+
+def test_other_linkers_run_the_op():
+    x, data = pt.dvector("x"), pytensor.shared(np.array([1.0, 2.0]), name="data")
+    with densities_as_one_op("PHINTYS", True):
+        cost = core.rewrite_pregrad((pt.exp(x) * data).sum())
+    value, slope = pytensor.function([x], [cost, pytensor.grad(cost, x)], mode="FAST_COMPILE")([0.5, -0.5])
+    np.testing.assert_allclose(slope, np.exp([0.5, -0.5]) * [1, 2])
+    np.testing.assert_allclose(value, slope.sum())
