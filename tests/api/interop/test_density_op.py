@@ -129,3 +129,10 @@ def test_other_linkers_run_the_op():
     value, slope = pytensor.function([x], [cost, pytensor.grad(cost, x)], mode="FAST_COMPILE")([0.5, -0.5])
     np.testing.assert_allclose(slope, np.exp([0.5, -0.5]) * [1, 2])
     np.testing.assert_allclose(value, slope.sum())
+
+
+def test_a_value_that_has_the_lengths_already_is_not_repeated():
+    x, one = pt.tensor("x", shape=(3,), dtype="float64"), pt.tensor("one", shape=(1,), dtype="float64")
+    for value, is_repeated in ((x, False), (one, True)):
+        found = phintys.interop.pytensor.translate(pytensor.tensor.basic.Alloc()(value, 3))
+        assert (found.owner is not None) == is_repeated
