@@ -146,6 +146,16 @@ _merge = _whole(merge, FAST_RUN, "merge")
 _CHECKS = FAST_RUN, "canonicalize", "stabilize", "specialize", "length_checks"
 _resolve_nested = _whole(lazy_branches.resolve_nested, FAST_RUN, "ifelse", "cond_merge_nested")
 
+_FUSION = frozenset([FAST_RUN, "fusion", "fuse", "elemwise_fusion", "local_elemwise_fusion"])
+
+
+def _fuse(fgraph, query):
+    """Fuse elementwise nodes, with other formulas for derivatives where the query allows it."""
+    return fusion.fuse(fgraph, query.wants(_FUSION.union(change_tags("rounding")))) if query.wants(_FUSION) else 0
+
+
+_fuse.changes, _fuse.function = ("rounding",), fusion.fuse
+
 STAGES = [
     ("inline_ofg_expansion", _whole(expand_inner_graphs, FAST_RUN, FAST_COMPILE, "inline_ofg_expansion")),
     ("cond_merge_nested1", _resolve_nested),        # merging would move equal ones out of the branches
@@ -187,7 +197,7 @@ STAGES = [
     ("blas", _in_turns(_driven("blas", BLAS), _merge)),
     ("inner_products", _whole(find_inner_products, FAST_RUN, "fusion", "fuse", "inner_products", changes="rounding")),
     ("length_checks", _whole(check_lengths, *_CHECKS)),
-    ("elemwise_fusion", _whole(fusion.fuse, FAST_RUN, "fusion", "fuse", "elemwise_fusion", "local_elemwise_fusion")),
+    ("elemwise_fusion", _fuse),
     ("reduction_fusion", _whole(fuse_reductions, FAST_RUN, "fusion", "fuse", "reduction_fusion")),
     ("gpu", _whole(lambda fgraph: hooks.place_at_device(fgraph) if hooks.place_at_device else 0, FAST_RUN, "gpu",
                    "gpuarray")),

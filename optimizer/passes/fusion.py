@@ -6,7 +6,7 @@ are ready, and nodes of this shape that become ready by them, run at the same ti
 come first. Nodes that run at the same time cannot depend on each other through a node outside the group. If the first
 reader of a node with the node's shape is in a later group, the node moves there, if its other readers allow it. Within
 a group, nodes are joined if one reads the other or both read the same values. Values that other nodes read become
-outputs: nothing is computed twice.
+outputs: nothing is computed twice, but what would wait for long beside its operand (``long_waits.py``).
 
 In graphs with lazy branches, a group stays within one region: no node runs only because it was fused with another.
 
@@ -28,13 +28,17 @@ from phintys.ops.elementwise.composite_assembly import Assembly, is_inlined
 from phintys.ops.elementwise.elementwise import Elemwise
 from phintys.optimizer.engine.lengths import ONE, Lengths
 from phintys.optimizer.passes.length_checks import lengths_now
+from phintys.optimizer.passes.long_waits import shorten_waits
 
 OPERANDS = 30                  # inputs and outputs of a fused kernel: their blocks must stay in L1
 STEPS = 200                    # programs are compiled in linear time, but their block registers come from L1 as well
 
 
-def fuse(fgraph):
-    """Fuse the elementwise nodes of ``fgraph`` in place; return how many nodes were made."""
+def fuse(fgraph, rounding=True):
+    """Fuse the elementwise nodes of ``fgraph`` in place; return how many nodes were made.
+
+    ``rounding`` says whether a derivative may get a formula that is rounded in another way.
+    """
     order = fgraph.toposort()
     regions = known_regions(fgraph)
     number = {} if regions is None else {node: region.number for node, region in regions.of.items()}
@@ -44,6 +48,7 @@ def fuse(fgraph):
               for node in order if type(node.op) is Elemwise}
     turns = turns_of(fgraph, order, shapes)
     sink(fgraph, order, shapes, turns)
+    order = shorten_waits(fgraph, order, shapes, turns, rounding)
     made = 0
     for members in groups_of(order, shapes, turns):
         for chunk in chunks_of(fgraph, in_depth(members)):

@@ -6,11 +6,11 @@ and results have no weight, because no order can free them early. A view has no 
 
 The greedy order picks, among the nodes that are ready, the one that frees most: a chain is followed to its end before
 another starts, and the gradient of a weight is computed as soon as that frees a factor of it. Of this order and the
-graph's own depth-first order, the one with the lower peak is used. If its peak is higher than what a single node needs,
-a third one is tried: depth first, with the operands first that need most memory for a while, as is good for trees. Then
-``lower_peaks`` looks for a better one: it finds the best order of few nodes, and of parts of longer ones, by going
-through the sets of nodes that can have run, those with the lowest peak first. A node that holds a graph, as a loop
-does, needs the peak of that graph while it runs.
+graph's own depth-first order, the one with the lower peak is used, or the lower average where peaks are about equal. If
+its peak is higher than what a single node needs, a third one is tried: depth first, with the operands first that need
+most memory for a while, as is good for trees. Then ``lower_peaks`` looks for a better one: it finds the best order of
+few nodes, and of parts of longer ones, by going through the sets of nodes that can have run, those with the lowest peak
+first. A node that holds a graph, as a loop does, needs the peak of that graph while it runs.
 
 Nodes that overwrite an input run after the other readers of that memory, as the graph's ``orderings`` require. Nodes
 that overwrite shared values with their updates run last, in their own order; what they read stays alive to the end.
@@ -28,6 +28,7 @@ from phintys.graph.toposort import io_toposort
 
 PART = 24               # nodes of which the best order is looked for at once
 FEWEST, EACH = 100, 2   # sets of nodes that are gone through: so many, and for each node of the graph
+SMALL = 0.001           # the share of a peak that decides between orders no more than their averages do
 ROW = 64                # the weight of a matrix, in vectors, and so on for each rank
 
 
@@ -78,9 +79,9 @@ def _ordered(nodes, values, orderings):
     if values.peak(nodes) <= least:
         return nodes
     greedy = _greedy_order(nodes, values, orderings)
-    order = min(nodes, greedy, key=values.peak)
+    order = values.best(nodes, greedy)
     if values.peak(order) > least:
-        order = min(order, _order_by_operands(nodes, values, orderings), key=values.peak)
+        order = values.best(nodes, greedy, _order_by_operands(nodes, values, orderings))
     return lower_peaks(order, values, orderings)
 
 
@@ -151,6 +152,13 @@ class _Values:
     def peak(self, order):
         """Return the largest weight alive at one time."""
         return max(self.alive(order), default=0)
+
+    def best(self, *orders):
+        """Return the order with the lowest peak; of those that are as good but for small values, that with the least
+        alive on average, because what is small by its rank may be large."""
+        alive = [self.alive(order) for order in orders]
+        enough = min(map(max, alive)) * (1 + SMALL)
+        return orders[min([(sum(each), number) for number, each in enumerate(alive) if max(each) <= enough])[1]]
 
     def alive(self, order):
         """Return for each node the weight alive while it runs."""

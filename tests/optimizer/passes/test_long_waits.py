@@ -1,0 +1,84 @@
+"""Activations whose derivatives no longer keep both operand and result through a network: same values, less memory."""
+import numpy
+import pytest
+
+import phintys
+import phintys.tensor as T
+from phintys.optimizer.passes import long_waits
+
+STEPS = 12
+EDGES = [0.0, -0.0, 1e-5, 1e-30, -1e-30, 30.0, -30.0, 86.0, -86.0, 1e30, -1e30]
+
+
+def peak(results, inputs, shapes):
+    return phintys.function(inputs, results).memory_report(shapes).modes[True].peak
+
+
+def gated(x, u, steps):
+    state, memory = x[0] * 0.0, x[0] * 0.0
+    for step in range(steps):
+        gates = T.dot(x[step], u) + T.dot(state, u)
+        enter, leave, keep, new = [gates[:, 16 * part:16 * (part + 1)] for part in range(4)]
+        memory = T.nnet.sigmoid(keep) * memory + T.nnet.sigmoid(enter) * T.tanh(new)
+        state = T.nnet.sigmoid(leave) * T.tanh(memory)
+    return state
+
+
+def rectified(x, w, layers=STEPS):
+    for _ in range(layers):
+        x = T.nnet.relu(T.dot(x, w))
+    return x
+
+
+def test_a_step_of_gates_keeps_seven_values_of_its_eleven():
+    x, u = T.dtensor3("x"), T.dmatrix("u")
+    results = T.grad((gated(x, u, 2 * STEPS) ** 2).sum(), [u])
+    shapes = [(2 * STEPS, 32, 16), (16, 64)]
+    assert peak(results, [x, u], shapes) < 8 * 32 * 16 * 8 * 2 * STEPS
+
+
+def test_a_layer_of_relu_keeps_its_result_and_a_byte_for_each_element():
+    x, w = T.dmatrix("x"), T.dmatrix("w")
+    results = T.grad((rectified(x, w) ** 2).sum(), [w])
+    assert peak(results, [x, w], [(400, 16), (16, 16)]) < 1.5 * 400 * 16 * 8 * STEPS
+
+
+def with_and_without(monkeypatch, variables, results, values):
+    """Results of a program, and of the program without what is tested, which is another one."""
+    program = phintys.function(variables, results, on_unused_input="ignore")
+    monkeypatch.setattr(long_waits, "LONG", 10 ** 6)
+    plain = phintys.function(variables, results, on_unused_input="ignore")
+    assert program.explain() != plain.explain()
+    return list(zip(program(*values), plain(*values)))
+
+
+@pytest.mark.parametrize("program, shapes", [
+    (lambda x, u: gated(x, u, STEPS), [(STEPS, 5, 16), (16, 64)]), (rectified, [(5, 16), (16, 16)])])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_gradients_are_those_without_it(program, shapes, dtype, monkeypatch):
+    chance = numpy.random.default_rng(3)
+    values = [chance.standard_normal(shape).astype(dtype) for shape in shapes]
+    variables = [T.TensorType(dtype, (False,) * len(shape))() for shape in shapes]
+    gradients = T.grad((program(*variables) ** 2).sum(), variables)
+    rtol, atol = (5e-5, 1e-7) if dtype == "float32" else (1e-12, 1e-15)
+    for found, expected in with_and_without(monkeypatch, variables, gradients, values):
+        numpy.testing.assert_allclose(found, expected, rtol=rtol, atol=atol)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("activation", [T.nnet.relu, T.nnet.sigmoid, T.tanh])
+def test_slopes_are_exact_at_the_edges(activation, dtype, monkeypatch):
+    """All weights are those of the identity, and factors 1; sigmoid keeps the memory of its operand also for tanh."""
+    x, factors, w = [T.TensorType(dtype, (False, False))() for _ in range(3)]
+    operand = T.dot(x, w)
+    far = activation(operand)
+    if activation is not T.nnet.relu:
+        far = far * factors + T.nnet.sigmoid(operand) * (factors - 1)
+    for _ in range(STEPS):
+        far = T.dot(far, w)
+    rows = numpy.array(EDGES, dtype)[:, None]
+    values = rows, numpy.ones_like(rows), numpy.ones((1, 1), dtype)
+    (found, expected), _ = with_and_without(monkeypatch, [x, factors, w], T.grad(far.sum(), [x, w]), values)
+    if activation is T.nnet.relu:
+        numpy.testing.assert_array_equal(found, numpy.where(rows > 0, 1, numpy.where(rows == 0, 0.5, 0)))
+    numpy.testing.assert_allclose(found, expected, rtol=1e-6 if dtype == "float32" else 1e-15, atol=0)
