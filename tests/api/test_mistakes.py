@@ -321,9 +321,9 @@ def test_each_argument_of_each_function_may_be_wrong():
     assert count > 2000 and not bad, "\n".join(bad)
 
 
-# Errors whose arguments mean something to those who catch them, as in Theano.
+# Errors whose arguments mean something to those who catch them, as in Theano, and the system's.
 WITH_ARGUMENTS = re.compile(r"MethodNotDefined|BlasOp|InvalidValueError|Bad\w+|NondeterministicOp|UnwrittenOutput|"
-                            r"GradientError")
+                            r"GradientError|OSError$")
 
 
 def raised_with_several_arguments(path):
