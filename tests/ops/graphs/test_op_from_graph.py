@@ -438,3 +438,45 @@ def test_inputs_that_a_lazy_branch_chooses_from_may_be_overwritten_later(mode):
     f = phintys.function([c, x, y], [first, T.inc_subtensor(value[:1], second[1:2])], mode=mode)
     for flag, wanted in ((0, [[4, 3], [2, 1]]), (1, [[1, 1], [5, 1]])):
         numpy.testing.assert_array_equal(f(flag, [0, 0], [3, 4]), wanted)
+
+
+# ---- operands whose types state lengths ------------------------------------------------------------------------------
+def vector_of(length):
+    return T.TensorType("float64", (False,), shape=(length,))()
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_lengths_that_an_input_states_hold_for_operands(inline, inside):
+    """Equal types may state other lengths; an inner graph simplified for 20 rows must not be applied to 14."""
+    v, s = vector_of(20), T.dscalar()
+    cost = (v * s + T.log(s)).sum()
+    op = OpFromGraph([v, s], [grad(cost, s) if inside else v * s + T.log(s)], inline=inline)
+
+    def slope(operand):
+        return op(operand, s) if inside else grad(op(operand, s).sum(), s)
+    for operand in (vector_of(20), T.dvector()):
+        numpy.testing.assert_allclose(at(slope(operand), [operand, s], (numpy.arange(20.0), 2.0)), 190 + 10)
+    with pytest.raises(AssertionError, match="SpecifyShape"):
+        at(slope(operand), [operand, s], (numpy.arange(14.0), 2.0))
+    for wrong in (vector_of(14), T.constant(numpy.arange(14.0)), T.specify_shape(T.dvector(), (14,))):
+        with pytest.raises(TypeError, match="made for an operand of length 20 in dimension 0.*has the length 14"):
+            op(wrong, s)
+
+
+def test_an_op_of_unknown_lengths_takes_operands_of_any(inline):
+    v, s = T.dvector(), T.dscalar()
+    op = OpFromGraph([v, s], [v * T.exp(s) + T.log(s)], inline=inline)
+    for length in (20, 14):
+        operand, value = vector_of(length), numpy.arange(float(length))
+        slope = grad(op(operand, s).sum(), s)
+        results = at([slope, grad(slope, s), Rop(slope, s, T.ones_like(s))], [operand, s], (value, 2.0))
+        second = value.sum() * numpy.exp(2) - length / 4
+        numpy.testing.assert_allclose(results, [value.sum() * numpy.exp(2) + length / 2, second, second])
+
+
+def test_some_stated_lengths(inline):
+    matrix, other = T.TensorType("float64", (False, False), shape=(None, 3))("m"), T.dmatrix()
+    f = function([other], OpFromGraph([matrix], [matrix.sum(1) * matrix.shape[1]], inline=inline)(other))
+    numpy.testing.assert_allclose(f(numpy.ones((2, 3))), [9, 9])
+    with pytest.raises(AssertionError, match="SpecifyShape"):
+        f(numpy.ones((2, 4)))
