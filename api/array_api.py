@@ -62,6 +62,8 @@ ROWS = {
     "condition, x1, x2, /": "where", "arrays, /, *, axis=0": "concat stack", "*arrays": "broadcast_arrays",
     "*arrays, indexing='xy'": "meshgrid",
 }
+# Defaults that NumPy's functions do not have.
+DEFAULTS = {"argsort": {"stable": True}, "sort": {"stable": True}, "pinv": {"rtol": None}}
 OTHER_ROWS = {"concat": "concatenate", "permute_dims": "transpose"}      # NumPy's names of these
 LINEAR = {
     "x": "det eig eigh eigvals eigvalsh inv matrix_transpose slogdet svdvals", "x, /, *, upper=False": "cholesky",
@@ -111,7 +113,7 @@ def _row(name, row, arguments):
     def function(*arguments: Any, **options: Any) -> Any:
         arguments = [as_tensor_variable(part) if isinstance(part, (numpy.ndarray, numpy.generic)) else part
                      for part in arguments]
-        found = row_applied(row, arguments, options)
+        found = row_applied(row, arguments, {**DEFAULTS.get(name, {}), **options})
         return found if names is None else names(*found)
     function.__signature__ = signature(eval(f"lambda {arguments}: None"))        # the text is a row of this file
     return _named(function, name, f"numpy.{row}")

@@ -40,6 +40,7 @@ _hooks.linear_recurrence = lambda *args, **options: _import_module(
 _hooks.scan_profile = lambda **values: _import_module("phintys.reports.scan_profile").ScanProfileStats(**values)
 _hooks.stand_ins = lambda *args: _import_module("phintys.optimizer.rewrites.logarithms").stand_ins(*args)
 _hooks.formulas = lambda: _import_module("phintys.ops.formulas")
+_hooks.structured_systems = lambda: _import_module("phintys.ops.compositions.structured")
 _hooks.saved_graphs = lambda: _import_module("phintys.making.saved_graphs")
 _hooks.sparse = lambda: _import_module("phintys.sparse")
 _hooks.linker_class = lambda name: getattr(_import_module("phintys.gof.link"), name)

@@ -630,12 +630,13 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, rtol: Any = False) 
     if rcond is not None and rtol is not False:
         raise ValueError("numpy.linalg.pinv: `rtol` and `rcond` can't be both set.")
     a = _in_float64(a)
-    if rcond is None and rtol is False and not hermitian:
-        return tensor().linalg.pinv(a)
+    share = rcond if rtol is False else rtol
+    if not hermitian and (share is None or isinstance(share, (int, float))):
+        return type(tensor().linalg.pinv)("lengths" if rtol is None else share)(a)
     left, values, right = svd(a, full_matrices=False, hermitian=hermitian)
     if rtol is None:
-        rtol = tensor().maximum(a.shape[-2], a.shape[-1]) * float(numpy.finfo(a.type.dtype).eps)
-    share = tensor().as_tensor_variable(rcond if rcond is not None else 1e-15 if rtol is False else rtol)
+        share = tensor().maximum(a.shape[-2], a.shape[-1]) * float(numpy.finfo(a.type.dtype).eps)
+    share = tensor().as_tensor_variable(1e-15 if share is None else share)
     largest = tensor().max(values, -1, keepdims=True) * (tensor().expand_dims(share, -1) if share.type.ndim else share)
     kept = values > tensor().cast(largest, values.type.dtype)
     inverse = tensor().switch(kept, 1 / tensor().switch(kept, values, 1), 0)

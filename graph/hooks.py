@@ -21,6 +21,7 @@ uses_device: Any = None              # tells whether a graph has a value on the 
 numpy_protocol: Any = None           # loads and returns the module phintys.numpy_protocol
 array_api: Any = None                # loads and returns the module phintys.array_api
 formulas: Any = None                 # loads and returns the module phintys.ops.formulas
+structured_systems: Any = None       # loads and returns the module phintys.ops.compositions.structured
 broadcast_advice: Any = None         # words of another library for a length of 1 that must be declared
 stand_ins: Any = None                # finds forms of nodes whose derivatives are more stable
 theano_flags_are_set: Any = None    # called when a function is made and THEANO_FLAGS is not empty

@@ -6,6 +6,7 @@ NumPy's own functions dispatch to them when they are called with symbolic argume
 from functools import reduce
 
 from phintys.ops.elementwise import elementwise_functions as elementwise
+from phintys.ops.elementwise.scalar import number_like
 from phintys.ops.elementwise.scalar_op import upgrade_to_float_no_complex
 from phintys.ops.indexing.getitem import getitem
 from phintys.ops.products.products import dot, tensordot
@@ -60,7 +61,8 @@ def append(arr, values, axis=None):
     array([1, 2, 3])
     """
     parts = [as_tensor_variable(part) for part in (arr, values)]
-    return concatenate([flatten(part) for part in parts] if axis is None else parts, axis=axis or 0)
+    return concatenate([flatten(part) for part in parts] if axis is None else parts,
+                       axis=0 if axis is None else axis)
 
 
 def flip(m, axis=None):
@@ -282,12 +284,15 @@ def ndim(a):
 def norm(x, ord=None, axis=None, keepdims=False):
     """A norm of vectors (one axis) or matrices (two axes), like ``numpy.linalg.norm``.
 
+    At 0, where a norm by squares or other powers has no derivative, the gradient is NaN, as in Theano, PyTensor and
+    JAX.
+
     Parameters
     ----------
     x : tensor-like
     ord : number, inf, -inf, "fro" or None
-        None means the square root of the sum of squares. Matrix norms support None, "fro", 1, -1, inf, -inf, and by
-        singular values 2, -2 and "nuc".
+        Of vectors, it may be a scalar variable, which is not 0 or infinite. None means the square root of the sum of
+        squares. Matrix norms support None, "fro", 1, -1, inf, -inf, and by singular values 2, -2 and "nuc".
     axis : int or pair of int, optional
         The default is all axes of a vector or matrix, or of any tensor if ``ord`` is None.
     keepdims : bool
@@ -329,9 +334,8 @@ def _vector_norm(x, ord, axes, keepdims):
         return elementwise.sqrt(sum_over(absolute ** 2, axis=axes, keepdims=keepdims))
     if isinstance(ord, str):
         raise ValueError(f"numpy.linalg.norm: invalid norm order {ord!r} for vectors")
-    dtype = absolute.type.dtype
-    return sum_over(absolute ** constant(ord, dtype=dtype), axis=axes, keepdims=keepdims) ** constant(
-        1.0 / ord, dtype=dtype)
+    order, root = number_like(ord, absolute), number_like(1.0 / ord, absolute)
+    return sum_over(absolute ** order, axis=axes, keepdims=keepdims) ** root
 
 
 def _largest(x, axis, keepdims=False):

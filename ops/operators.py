@@ -389,7 +389,7 @@ class TensorOperators:
         NotImplementedError
             If L is 0 or infinite.
         """
-        if L == 0 or numpy.isinf(L):
+        if not isinstance(L, Variable) and (L == 0 or numpy.isinf(L)):
             raise NotImplementedError(f"The norm for L={L} is not implemented.")
         powers = elementwise.pow(elementwise.abs_(self), L)
         return elementwise.pow(powers.sum(axis=axis, keepdims=keepdims), 1.0 / L)

@@ -4,12 +4,12 @@ import numpy
 from phintys.ops.creation.allocation import alloc, arange
 from phintys.ops.elementwise import elementwise_functions as elementwise
 from phintys.ops.elementwise.elementwise import sum_broadcast
-from phintys.ops.elementwise.scalar import as_dtype
+from phintys.ops.elementwise.scalar import as_dtype, number_like
 from phintys.ops.graphs.op_from_graph import OpFromGraph
 from phintys.ops.indexing.getitem import getitem
 from phintys.ops.indexing.inc_subtensor import set_subtensor
 from phintys.ops.loops.building import Body, make_loop
-from phintys.ops.nnet.losses import along_last, as_float, number_like
+from phintys.ops.nnet.losses import along_last, as_float
 from phintys.ops.nnet.softmax import softmax
 from phintys.ops.products.products import matmul
 from phintys.ops.reduction.reduction import max as largest

@@ -5,11 +5,12 @@ from phintys.ops.elementwise import elementwise_functions as elementwise
 from phintys.ops.elementwise.complex_derivatives import conjugated
 from phintys.ops.elementwise.scalar import as_dtype
 from phintys.ops.factorizations.cholesky import cholesky
-from phintys.ops.factorizations.solve import cho_solve, solve
-from phintys.ops.factorizations.stacks import columns, rows
+from phintys.ops.factorizations.solve import Solve, cho_solve, solve, solve_triangular
+from phintys.ops.factorizations.stacks import adjoint, columns, matrices, rows, transposed
 from phintys.ops.fourier.functions import fft, ifft
 from phintys.ops.indexing.getitem import getitem
 from phintys.ops.indexing.inc_subtensor import set_subtensor
+from phintys.ops.linalg.triangle import tril, triu
 from phintys.ops.shape.join import concatenate
 from phintys.ops.shape.shape import shape_i
 from phintys.ops.types.constant import as_tensor_variable
@@ -251,3 +252,32 @@ def solveh_banded(ab, b, lower=False):
     order = shape_i(half, 0)
     off = half * as_dtype(elementwise.neq(columns(arange(order)), rows(arange(order))), half.type.dtype)
     return cho_solve((cholesky(half + conjugated(off.T)), True), b)
+
+
+# SciPy's names of what `assume_a` may say.
+ASSUMPTIONS = {name: names[0] for names in (
+    ("general", "gen"), ("banded",), ("diagonal",), ("tridiagonal",), ("upper triangular",), ("lower triangular",),
+    ("symmetric", "sym"), ("hermitian", "her"), ("positive definite", "pos")) for name in names}
+
+
+def solve_assuming(A, b, assume_a, lower, turned, on_error):
+    """The solution of the system that ``scipy.linalg.solve`` solves: it reads a part of A, by the assumption."""
+    if assume_a not in ASSUMPTIONS:
+        raise ValueError(f"solve: assume_a must be one of {[*ASSUMPTIONS]}, got {assume_a!r}")
+    if turned and A.type.dtype in complex_dtypes:
+        raise NotImplementedError("solve: transposed=True is for real matrices, as in SciPy; transpose a")
+    A, = matrices("solve", A)
+    kind = ASSUMPTIONS[assume_a]
+    if kind in ("symmetric", "hermitian", "positive definite"):
+        part, rest = (tril(A), tril(A, -1)) if lower else (triu(A), triu(A, 1))
+        if kind == "positive definite":
+            return cho_solve((cholesky(part if lower else adjoint(part)), True), b, on_error)
+        if kind == "hermitian" and A.type.dtype in complex_dtypes:              # whose diagonal counts as real
+            return Solve(on_error=on_error)(rest + adjoint(rest) + (part - rest + adjoint(part - rest)) / 2, b)
+        return Solve(on_error=on_error)(part + transposed(rest), b)
+    if kind in ("upper triangular", "lower triangular"):
+        return solve_triangular(A, b, trans=int(turned), lower=kind.startswith("lower"), on_error=on_error)
+    if kind in ("diagonal", "tridiagonal"):
+        width = int(kind == "tridiagonal")
+        A = tril(triu(A, -width), width)
+    return Solve(on_error=on_error)(transposed(A) if turned else A, b)

@@ -12,6 +12,7 @@ from itertools import accumulate
 
 from phintys.graph.config import config
 from phintys.graph.public_names import at_home
+from phintys.graph.variable import Variable
 from phintys.ops.elementwise import scalar_op as rules
 from phintys.ops.elementwise.scalar_op import (
     ABOVE_ONE,
@@ -1272,6 +1273,15 @@ def cast_op(dtype):
 def as_dtype(variable, dtype):
     """``variable``, cast to a dtype if it has another."""
     return variable if variable.type.dtype == dtype else cast_op(dtype)(variable)
+
+
+def number_like(value, like):
+    """A number, or a scalar variable, in the dtype of a tensor."""
+    if not isinstance(value, Variable):
+        return constant(value, dtype=like.type.dtype)
+    if value.type.ndim:
+        raise TypeError(f"A number or a scalar variable is needed, got {value} of type {value.type}")
+    return as_dtype(value, like.type.dtype)
 
 
 # ---- complex numbers -----------------------------------------------------------------------------------------------

@@ -1,6 +1,9 @@
 """Inverses, pseudo-inverses and determinants."""
+from typing import Any
+
 import numpy
 
+from phintys.graph import hooks
 from phintys.graph.apply import Apply
 from phintys.graph.op import InPlaceOp
 from phintys.ops.cumulative.product import prod
@@ -84,8 +87,8 @@ class MatrixPinv(TwiceReversed):
 
     Parameters
     ----------
-    rcond : float, optional
-        By default NumPy's.
+    rcond : float or "lengths", optional
+        "lengths" is the longer length times the precision of the dtype, NumPy's ``rtol=None``; the default is NumPy's.
 
     Raises
     ------
@@ -96,6 +99,12 @@ class MatrixPinv(TwiceReversed):
     --------
     >>> T.nlinalg.pinv(T.as_tensor([[2.0, 0.0], [0.0, 4.0], [0.0, 0.0]])).eval().shape
     (2, 3)
+
+    The options of ``numpy.linalg.pinv`` are taken by the call: ``rcond``, also as a variable, ``hermitian``, ``rtol``.
+
+    >>> T.linalg.pinv(T.as_tensor([[2.0, 0.0], [0.0, 0.1]]), rcond=0.1).eval()
+    array([[0.5, 0. ],
+           [0. , 0. ]])
     """
 
     __props__ = ("rcond",)
@@ -103,12 +112,18 @@ class MatrixPinv(TwiceReversed):
     def __init__(self, rcond=None):
         self.rcond = rcond
 
+    def __call__(self, x: Any, *options: Any, **named: Any) -> Any:
+        """With the options of ``numpy.linalg.pinv`` (``rcond``, ``hermitian``, ``rtol``), that function's graph."""
+        if options or named.keys() & {"rcond", "hermitian", "rtol"}:
+            return hooks.numpy_protocol().call_function(numpy.linalg.pinv, (as_tensor_variable(x), *options), named)
+        return super().__call__(x, **named)
+
     def make_node(self, x):
         x, = matrices("pinv", x)
         return Apply(self, [x], [transposed(x).type()])
 
     def perform(self, node, inputs, output_storage):
-        options = {} if self.rcond is None else {"rcond": self.rcond}
+        options = {"rtol": None} if self.rcond == "lengths" else {} if self.rcond is None else {"rcond": self.rcond}
         output_storage[0][0] = numpy.linalg.pinv(inputs[0], **options).astype(inputs[0].dtype, copy=False)
 
     def infer_shape(self, node, input_shapes):

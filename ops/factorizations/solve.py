@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from phintys.graph import hooks
 from phintys.graph.apply import Apply
 from phintys.ops.elementwise.complex_derivatives import conjugated
 from phintys.ops.elementwise.scalar import as_dtype
@@ -164,6 +165,11 @@ class Solve(System):
     >>> a, b = T.as_tensor([[2.0, 0.0], [1.0, 1.0]]), T.as_tensor([4.0, 3.0])
     >>> T.slinalg.solve(a, b).eval()
     array([2., 1.])
+
+    Arguments of ``scipy.linalg.solve`` are taken: what is assumed of the matrix says which part of it is read.
+
+    >>> T.slinalg.solve(a, b, assume_a="pos", lower=True).eval()
+    array([1., 2.])
     """
 
     __props__ = ("A_structure", "lower", "overwrite_A", "overwrite_b", "on_error")
@@ -178,6 +184,16 @@ class Solve(System):
         self.lower, self.overwrite_A, self.overwrite_b = bool(lower), bool(overwrite_A), bool(overwrite_b)
         if self.overwrite_b:
             self.destroy_map = {0: [1]}
+
+    def __call__(self, *inputs: Any, assume_a: str | None = None, lower: bool = False, transposed: bool = False,
+                 overwrite_a: bool = False, overwrite_b: bool = False, check_finite: bool = True,
+                 **options: Any) -> Any:
+        """With arguments of ``scipy.linalg.solve``, the last three of which make no difference to a variable."""
+        if assume_a is None and not transposed:
+            return super().__call__(*inputs, **options)
+        A, b = [as_tensor_variable(value) for value in inputs]
+        by = hooks.structured_systems().solve_assuming
+        return by(A, b, assume_a or "general", lower, bool(transposed), self.on_error)
 
     def __str__(self):
         return f"Solve{{{(self.A_structure, self.lower, self.overwrite_A, self.overwrite_b)}}}"

@@ -3,9 +3,10 @@ import math
 import operator
 from functools import reduce
 
+from phintys.graph.variable import Variable
 from phintys.ops.creation.allocation import arange
 from phintys.ops.elementwise import elementwise_functions as elementwise
-from phintys.ops.elementwise.scalar import as_dtype
+from phintys.ops.elementwise.scalar import as_dtype, number_like
 from phintys.ops.indexing.getitem import getitem
 from phintys.ops.nnet.softmax import logsoftmax
 from phintys.ops.products.products import matmul
@@ -25,11 +26,6 @@ def as_float(x):
     """A tensor of a float dtype: others become float64."""
     x = as_tensor_variable(x)
     return x if x.type.dtype in float_dtypes else as_dtype(x, "float64")
-
-
-def number_like(value, like):
-    """A number in the dtype of a tensor."""
-    return constant(value, dtype=like.type.dtype)
 
 
 def huber_loss(output, target, delta=1.0):
@@ -157,7 +153,8 @@ def nll_loss(logits, labels, weights=None, label_smoothing=0.0):
     if labels.type.ndim != logits.type.ndim - 1:
         raise ValueError(f"nll_loss: labels must have one dimension less than logits, got {labels.type} and "
                          f"{logits.type}")
-    if not 0 <= label_smoothing <= 1:
+    is_known = not isinstance(label_smoothing, Variable)
+    if is_known and not 0 <= label_smoothing <= 1:
         raise ValueError(f"nll_loss: label_smoothing must be between 0 and 1, got {label_smoothing}")
     classes = shape_i(logits, logits.type.ndim - 1)
     rows = logsoftmax(reshape(logits, (-1, classes), ndim=2))
@@ -168,7 +165,7 @@ def nll_loss(logits, labels, weights=None, label_smoothing=0.0):
     chosen = getitem(factors, labels)
     found = -getitem(rows, (arange(shape_i(labels, 0)), labels)) * chosen
     total = sum_over(found) * number_like(1 - label_smoothing, rows)
-    if label_smoothing:
+    if not is_known or label_smoothing:
         share = number_like(label_smoothing, rows) / as_dtype(classes, rows.type.dtype)
         total = total - sum_over(rows * factors) * share
     return total / sum_over(chosen)

@@ -91,7 +91,7 @@ def _count(x, axes, like, less=0):
     for axis in axes:
         number = shape_i(x, axis) if number is None else number * shape_i(x, axis)
     number = constant(1, dtype="int64") if number is None else number
-    if less:
+    if less != 0:                                         # a variable, too
         number = scalar.maximum(number - less, 0)
     return number.astype("float32" if like in ("float16", "float32", "complex64") else "float64")
 
@@ -149,7 +149,7 @@ def var(input, axis=None, ddof=0, keepdims=False, corrected=False):
     ----------
     input, axis, keepdims
         See `sum`.
-    ddof : int
+    ddof : int or scalar variable
         The number subtracted from the number of elements in the divisor, which is not less than 0.
     corrected : bool
         Whether to correct the error due to rounding of the mean.
@@ -205,6 +205,9 @@ def _named(name, result, x):
 @with_numpy_arguments
 def std(input, axis=None, ddof=0, keepdims=False, corrected=False):
     """The standard deviation, which is the square root of `var`; the parameters are the same.
+
+    Where it is 0, as of one element or of equal ones, the square root's derivative is infinite and the gradient NaN,
+    as in Theano, PyTensor and JAX; the variance has a gradient everywhere.
 
     Examples
     --------

@@ -8,6 +8,7 @@ kernels do the work without the GIL.
 import numpy
 
 from phintys.ops.elementwise.complex_derivatives import conjugated
+from phintys.ops.elementwise.elementwise_functions import maximum
 from phintys.ops.elementwise.scalar import as_dtype, ge, gt, log, switch
 from phintys.ops.factorizations.cholesky import Cholesky, cholesky
 from phintys.ops.factorizations.factor_gradient import CholeskyInverse
@@ -273,7 +274,12 @@ def by_singular_values(fgraph, node):
     x, op = node.inputs[0], node.op
     left, values, right = svd(x, full_matrices=False)
     largest = MaxOrLowest(values.type.ndim - 1)(values)                 # there may be none
-    kept = gt(values, columns(largest * numpy.asarray(op.rcond or SMALLEST_RATIO, values.type.dtype)))
+    ratio = SMALLEST_RATIO if op.rcond is None else op.rcond
+    if ratio == "lengths":
+        ratio = numpy.finfo(values.type.dtype).eps
+        lengths = [shape_i(x, axis) for axis in (x.type.ndim - 2, x.type.ndim - 1)]
+        largest = largest * as_dtype(maximum(*lengths), values.type.dtype)
+    kept = gt(values, columns(largest * numpy.asarray(ratio, values.type.dtype)))
     one = numpy.asarray(1, values.type.dtype)
     inverses = switch(kept, one / switch(kept, values, one), numpy.asarray(0, values.type.dtype))
     return product(adjoint(right) * as_dtype(rows(inverses), x.type.dtype), adjoint(left))

@@ -81,6 +81,19 @@ def test_values_are_those_of_numpy(call):
             numpy.testing.assert_allclose(got, want, rtol=1e-10, atol=1e-12)
 
 
+def test_defaults_that_numpy_does_not_have():
+    """Equal elements keep their order; singular values are small by the lengths."""
+    i, a = T.TensorType("uint8", (False,))("i"), T.dmatrix("a")
+    order, values = numpy.zeros(40, "uint8"), numpy.diag([1.0, 2.0 ** -50])
+    order[::2] = 1
+    found = phintys.function([i, a], [xp.argsort(i), xp.argsort(i, descending=True), xp.linalg.pinv(a)])(order, values)
+    assert found[0].tolist() == [*range(1, 40, 2), *range(0, 40, 2)]
+    assert found[1].tolist() == [*range(0, 40, 2), *range(1, 40, 2)]
+    numpy.testing.assert_allclose(found[2], numpy.diag([1.0, 2.0 ** 50]))
+    slope = phintys.function([a], T.grad(xp.linalg.pinv(a).sum(), a))(numpy.eye(2))
+    numpy.testing.assert_allclose(slope, -numpy.ones((2, 2)))                  # also where singular values are equal
+
+
 def test_results_have_names():
     x, v = T.dmatrix("x"), T.lvector("v")
     assert xp.linalg.slogdet(x)._fields == ("sign", "logabsdet") and xp.linalg.qr(x)._fields == ("Q", "R")

@@ -141,6 +141,7 @@ FUNCTION_CALLS = [
     lambda a, b, v: numpy.linalg.norm(v, 1),
     lambda a, b, v: numpy.linalg.norm(v, 0),
     lambda a, b, v: numpy.linalg.norm(v, 3),
+    lambda a, b, v: numpy.linalg.norm(v, abs(v[0]) + 1.5),
     lambda a, b, v: numpy.linalg.norm(v, numpy.inf),
     lambda a, b, v: numpy.linalg.norm(a, axis=1, keepdims=True),
     lambda a, b, v: numpy.linalg.norm(a, -numpy.inf, axis=0),

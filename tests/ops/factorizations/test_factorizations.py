@@ -295,6 +295,20 @@ def test_pseudo_inverses_are_written_with_singular_values():
     numpy.testing.assert_allclose(f(numpy.diag([4.0, 3.0, 1.0])), numpy.diag([1 / 4, 1 / 3, 0]), atol=1e-15)
 
 
+@pytest.mark.parametrize("options", [(0.4,), (0,), {"rcond": T.constant(0.4)}, {"hermitian": True}, {"rtol": 0.4},
+                                     {"rtol": None}, {"rcond": 0.1, "hermitian": True}], ids=str)
+def test_options_of_pseudo_inverses(options):
+    values = numpy.array([[4.0, 1.0, 0.0], [1.0, 3.0, 0.0], [0.0, 0.0, 1e-15]])
+    x = T.dmatrix()
+    more, named = ((), options) if isinstance(options, dict) else (options, {})
+    wanted = numpy.linalg.pinv(values, *more, **{name: getattr(value, "data", value) for name, value in named.items()})
+    for build in (T.linalg.pinv, numpy.linalg.pinv):
+        found = phintys.function([x], build(x, *more, **named))(values)
+        numpy.testing.assert_allclose(found, wanted, 1e-12, 1e-14)
+    with pytest.raises(ValueError, match="can't be both set"):
+        T.linalg.pinv(x, rcond=0.1, rtol=0.1)
+
+
 @pytest.mark.parametrize("name", ["cholesky", "eigh", "svd", "matrix_inverse", "expm"])
 def test_workers_share_a_stack(name):
     """So long that several workers have a part, with the results of one; the first matrix that fails is reported."""

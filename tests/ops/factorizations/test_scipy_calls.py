@@ -12,6 +12,7 @@ VALUES = {"a": random.normal(size=(3, 3)), "b": random.normal(size=(3, 2)), "v":
           "w": random.normal(size=3), "r": random.normal(size=(4, 3)), "k": random.normal(size=(2, 3)),
           "z": random.normal(size=(3, 3)) + 1j * random.normal(size=(3, 3)), "v4": random.normal(size=4),
           "ab": random.normal(size=(3, 3)) + [[0], [4], [0]]}
+VALUES["q"] = random.normal(size=(4, 4)) + 3 * numpy.eye(4)
 VALUES["s"] = VALUES["a"] @ VALUES["a"].T + numpy.eye(3)
 VALUES["l"] = numpy.tril(VALUES["a"]) + 2 * numpy.eye(3)
 VALUES["sb"] = numpy.array([[0.0, 0.2, 0.1], [3.0, 4.0, 5.0]])
@@ -24,14 +25,21 @@ CALLS = """cho_solve((l, True), v)|cho_solve((l.T, False), b)|solve(a, v)|solve(
     eigvalsh(s, lower=False)|sqrtm(s)|logm(s)|polar(a)|schur(s)|solve_sylvester(a, s, b @ k)|orth(r)|lu_factor(a)
     solve_continuous_lyapunov(a, s)|solve_discrete_lyapunov(a / 4, s)|toeplitz(v)|toeplitz(v, w)|hankel(v)|hankel(v, w)
     circulant(v)|companion(v)|block_diag(a, b)|block_diag(v, a)|null_space(k)|expm_frechet(a, s)
-    null_space(k, rcond=0.1)"""
+    null_space(k, rcond=0.1)|solve(a, v, transposed=True)|solve(a, b, assume_a='gen', transposed=True)
+    solve(s, v, assume_a='pos')|solve(s, b, assume_a='positive definite', lower=True, check_finite=False)
+    solve(a, v, assume_a='sym')|solve(a, b, assume_a='symmetric', lower=True)|solve(z, v, assume_a='her')
+    solve(z, b, assume_a='hermitian', lower=True)|solve(z, v, assume_a='sym')|solve(a, v, assume_a='banded')
+    solve(a, b, assume_a='upper triangular')|solve(a, v, assume_a='lower triangular', transposed=True)
+    solve(a, v, assume_a='diagonal')|solve(q, v4, assume_a='tridiagonal', transposed=True, overwrite_a=False)"""
 # A call → the one of SciPy that it is, because the function is Theano's.
 CONVENTIONS = {"cholesky(s)": "cholesky(s, lower=True)", "eigh(s)[0]": "eigvalsh(s)", "lstsq(r, v4)[0]": "pinv(r) @ v4",
                "abs(eigh(s)[1])": "eigh(s)[1] * numpy.sign(eigh(s)[1])", "eigvals(s)": "eigvals(s).real"}
 # What is not there, or has fewer arguments.
 REFUSED = {
-    "cholesky(s, lower=True)": (TypeError, "lower"), "solve(s, v, assume_a='pos')": (TypeError, "assume_a"),
-    "solve(a, v, transposed=True)": (TypeError, "transposed"), "solveh_banded(sb, v)": (TypeError, "must be known"),
+    "cholesky(s, lower=True)": (TypeError, "lower"),
+    "solve(s, v, assume_a='square')": (ValueError, "assume_a must be one of"),
+    "solve(z, v, transposed=True)": (NotImplementedError, "real matrices"),
+    "solveh_banded(sb, v)": (TypeError, "must be known"),
     "lu(r)": (numpy.linalg.LinAlgError, "must be square"),
     **{f"{name}(a)": (AttributeError, name) for name in """cholesky_banded fractional_matrix_power funm cosm signm sinm
        tanm hessenberg ldl cdf2rdf subspace_angles orthogonal_procrustes khatri_rao""".split()}}

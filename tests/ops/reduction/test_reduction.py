@@ -205,6 +205,24 @@ def test_gradients(name):
     check_gradient(over(name, None)[0] if name != "std" else over("var", None)[0], [values(())])
 
 
+def test_symbolic_ddof():
+    x, ddof = T.dmatrix(), T.iscalar()
+    f = phintys.function([x, ddof], [T.var(x, 0, ddof=ddof), x.std(1, ddof=ddof)])
+    array = numpy.arange(12.0).reshape(4, 3) ** 1.5
+    for value in (0, 2):
+        numpy.testing.assert_allclose(f(array, value)[0], array.var(0, ddof=value))
+        numpy.testing.assert_allclose(f(array, value)[1], array.std(1, ddof=value))
+
+
+def test_gradients_where_nothing_is_spread():
+    """The square root's derivative at 0 is infinite: NaN, as in Theano, PyTensor and JAX. Variances have gradients."""
+    x = T.dmatrix()
+    by_std, by_var = phintys.function([x], [T.grad(T.std(x, 0).sum(), x), T.grad(T.var(x, 0).sum(), x)])(
+        [[1.0, 2.0], [1.0, 3.0]])
+    numpy.testing.assert_array_equal(by_std, [[numpy.nan, -0.5], [numpy.nan, 0.5]])
+    numpy.testing.assert_array_equal(by_var, [[0, -0.5], [0, 0.5]])
+
+
 def test_gradients_of_var_with_ddof_and_correction():
     array = values((3, 4))
     check_values(lambda x: T.var(x, 1, ddof=1), lambda a: a.var(1, ddof=1), [array])
