@@ -27,7 +27,7 @@ from phintys.vm.workers cimport workers_look
 
 from phintys.ops.native.providers import built_in_title
 from phintys.ops.native.sets cimport usable_set
-from phintys.ops.products.blas_library import blas_title
+from phintys.ops.products.blas_library import LOADING, blas_title
 
 cnp.import_array()
 
@@ -320,8 +320,11 @@ cdef class ProductKernel(Kernel):
         return RUNS_ALONE if ALONE_MATRIX < work < THREADED else work > LONG_MATRIX
 
     cdef int load(self) except -1 with gil:
-        self.blas = blas_functions(self.typenum)
-        released(&self.is_loaded, True, RELEASE)
+        cdef BlasFunctions functions = blas_functions(self.typenum)
+        with LOADING:
+            if not self.is_loaded:                      # else threads read them already
+                self.blas = functions
+                released(&self.is_loaded, True, RELEASE)
         return 0
 
     cdef int check_start(self, Operands* cells, const npy_intp* shape) except -1 nogil:

@@ -15,7 +15,7 @@ from math import log
 from numpy import finfo
 
 from phintys.ops.shape.reshape import Reshape
-from phintys.optimizer.engine.forms import key_of
+from phintys.optimizer.engine.forms import is_inexact, key_of
 from phintys.optimizer.engine.values import apply_op, constant
 
 LONG, SOON = 8, 20               # turns
@@ -137,7 +137,7 @@ class _Waits:
         same_elements = self._reshaped(x.owner.inputs[0]) if type(x.owner.op) is Reshape else [x]
         early = [reader for same in same_elements for reader in self._readers(same, "relu")
                  if turn - self.turns[reader] >= LONG and turn - self.last_turn(reader.outputs[0]) < SOON]
-        if not early or turn - self.last_turn(x) < LONG:
+        if not early or turn - self.last_turn(x) < LONG or not is_inexact(x):
             return
         same, y = early[0].inputs[0], early[0].outputs[0]
         dtype, rank = x.type.dtype, x.type.ndim

@@ -9,15 +9,19 @@ import sys
 import tempfile
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
 # Sanitizer → its run-time library, its options, the tests; suites that only compute need no look at threads.
 SANITIZERS = {
     "address": ("libasan.so", "ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:quarantine_size_mb=16", (
         "tests/vm", "tests/gpu", "tests/ops", "tests/api/scan_module", "tests/api/sparse")),
     "undefined": ("libubsan.so", "UBSAN_OPTIONS=print_stacktrace=1", ("tests/vm", "tests/ops")),
-    "thread": ("libtsan.so", "TSAN_OPTIONS=report_signal_unsafe=0", (
-        "tests/vm/machine/test_threads_and_fork.py", "tests/vm/containers", "tests/vm/test_pool_and_workers.py",
-        "tests/vm/callables/test_row_calls.py", "tests/vm/machine/test_turns.py"))}
+    "thread": ("libtsan.so", "TSAN_OPTIONS=report_signal_unsafe=0:allocator_may_return_null=1:die_after_fork=0:"
+               f'suppressions="{HERE / "thread_suppressions.txt"}"', (
+                   "tests/vm/machine/test_threads_and_fork.py", "tests/vm/containers",
+                   "tests/vm/test_pool_and_workers.py", "tests/vm/callables/test_row_calls.py",
+                   "tests/vm/callables/test_c_functions.py", "tests/vm/machine/test_turns.py",
+                   "tests/vm/test_free_threads.py", "tests/ops/products/test_blas.py"))}
 FILES = [(sanitizer, file.relative_to(ROOT).as_posix()) for sanitizer, (_, _, names) in SANITIZERS.items()
          for name in names for path in [ROOT / name]
          for file in (sorted(path.rglob("test_*.py")) if path.is_dir() else [path])]

@@ -19,6 +19,16 @@ def test_attributes_are_in_the_struct_and_others_in_the_dictionary():
     assert (y.owner.inputs, y.owner.outputs, y.index) == ([x], [y], 0)
 
 
+def test_outputs_have_their_positions_and_stay_with_their_node():
+    x = T.dvector("x")
+    outputs = [T.dvector() for _ in range(3)]
+    node = Apply(T.exp(x).owner.op, [x], outputs)
+    assert [(value.owner, value.index) for value in outputs] == [(node, 0), (node, 1), (node, 2)]
+    node.__init__(node.op, [x], outputs)
+    with pytest.raises(ValueError, match="must belong to it"):
+        node.__init__(node.op, [x], outputs[::-1])
+
+
 @pytest.mark.parametrize("name", ["type", "owner", "index", "name", "inputs", "outputs", "op"])
 def test_attributes_in_the_struct_cannot_be_deleted(name):
     x = T.dvector("x")

@@ -1,6 +1,8 @@
 """Products: dot in every pairing, dtype and layout; tensordot and outer; scaled and accumulated products; BLAS."""
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy
 import pytest
@@ -280,6 +282,22 @@ def test_blas_is_loaded_when_needed_without_scipy_linalg_and_beside_it():
                "import scipy.linalg.blas; assert (f(a) == scipy.linalg.blas.dgemm(1, a, a)).all()\n"
                "import scipy.linalg.cython_blas")
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_threads_meet_at_the_first_product():
+    """ThreadSanitizer looks at this: what one of them loads, another one already uses."""
+    x = matrix()
+    for _ in range(3):
+        f = phintys.function([x], dot(x, x))
+        start = threading.Barrier(4)
+
+        def first(value):
+            start.wait()
+            return f(value)
+
+        with ThreadPoolExecutor(4) as threads:
+            for found in threads.map(first, [numpy.ones((600, 600), x.type.dtype)] * 4):
+                assert (found == 600).all()
 
 
 def test_precision_of_long_sums():

@@ -82,3 +82,19 @@ def test_slopes_are_exact_at_the_edges(activation, dtype, monkeypatch):
     if activation is T.nnet.relu:
         numpy.testing.assert_array_equal(found, numpy.where(rows > 0, 1, numpy.where(rows == 0, 0.5, 0)))
     numpy.testing.assert_allclose(found, expected, rtol=1e-6 if dtype == "float32" else 1e-15, atol=0)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "float32"])
+def test_signs_that_wait_beside_relu_have_their_dtype(dtype):
+    """Unsigned integers have no -1, of which a sign is made."""
+    given, w = T.TensorType(dtype, (False, False))(), T.matrix(dtype="float64")
+    x = T.cumsum(given, axis=0).astype(dtype)
+    positive = T.nnet.relu(x)
+    far = T.dot(positive.astype("float64"), w)
+    for step in range(STEPS):
+        far = T.dot(T.cumsum(T.tanh(far), axis=step % 2), w)
+    f = phintys.function([given, w], T.sgn(x) * 2 + positive + (far > 0).astype(dtype))
+    value = numpy.array([[0, 1, 100], [0, 27, 2], [3, 0, 0]]).astype(dtype)
+    value = value if dtype == "uint8" else value * numpy.array([1, -1, 1], dtype)
+    total = value.cumsum(0).astype("float64")
+    numpy.testing.assert_array_equal(f(value, numpy.zeros((3, 3))), 2 * numpy.sign(total) + numpy.maximum(total, 0))
