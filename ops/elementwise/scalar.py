@@ -11,6 +11,7 @@ from functools import wraps
 from itertools import accumulate
 
 from phintys.graph.config import config
+from phintys.graph.gradients.gradient import are_plain
 from phintys.graph.public_names import at_home
 from phintys.graph.variable import Variable
 from phintys.ops.elementwise import scalar_op as rules
@@ -533,8 +534,11 @@ ERFCX_SLOPE = [-1.0, 1.5, -3.75, 13.125, -59.0625]
 
 
 def erfcx_gradient(x, out, g):
-    """2 x erfcx(x) - 2 / sqrt(pi); for large x, where these are almost equal, a series in 1 / x**2."""
+    """2 x erfcx(x) - 2 / sqrt(pi); for large x, where these are almost equal, a series in 1 / x**2, unless it is added
+    to much more: in a density whose tail it is."""
     x = continuous(x, g)
+    if are_plain():
+        return g * (x * number(2, g) * out - number(SLOPE_OF_ERF, g))
     limit = limit_for(g, 30.0, 5.0, 5.0)
     near = minimum(x, limit) * number(2, g) * out - number(SLOPE_OF_ERF, g)
     inverse = sqr(inv(maximum(x, limit)))
@@ -545,6 +549,8 @@ def erfcx_gradient(x, out, g):
 def inverse_erfcx(x, g):
     """exp(-x**2) / erfc(x) = 1 / erfcx(x), or sqrt(pi) x for large x; no part of it, or of its slope, overflows."""
     x, zero, limit = continuous(x, g), number(0, g), limit_for(g, 1e8, 1e4, 100.0)
+    if are_plain():
+        return inv(erfcx(x))                    # only the slope would overflow
     low, middle = clip(x, number(-40, g), zero), clip(x, zero, limit)                   # exp(-40**2) is 0
     rest = (maximum(x, zero) - middle) * number(math.sqrt(math.pi), g)
     return switch(lt(x, zero), exp(-sqr(low)) / erfc(low), inv(erfcx(middle)) + rest)

@@ -12,7 +12,7 @@ form (`stand_ins`), so derivatives of any order contain no division by a probabi
 to find what cancels across the transposed operations.
 """
 import math
-from collections import namedtuple
+from collections import Counter, namedtuple
 
 from phintys.graph.gradients.gradient import are_plain
 from phintys.graph.gradients.view_op import disconnected_grad
@@ -529,9 +529,12 @@ def stand_ins(nodes, stop):
         Node -> a variable with the value of its output. It has those nodes for which there is something more stable.
     """
     found = {}
+    readers = Counter([variable for node in nodes for variable in node.inputs]) if are_plain() else {}
     for node in nodes:
         form = FORMS.get(key_of(node.op))
         if form is not None and node.inputs[-1 if form is quotient else 0].owner is not None:
+            if form is logarithm and readers.get(node.inputs[0], 0) > 1 and _has_sum(node):
+                continue
             try:
                 with gradient_of(node._position):
                     value = form(node, stop, derivable=True)
@@ -543,8 +546,16 @@ def stand_ins(nodes, stop):
     return found
 
 
+def _has_sum(node):
+    """Whether this is of a sum. If others read that, plain gradients add to theirs what the logarithm gives them, as
+    PyTensor does; of the form that is more stable, they would follow all paths twice."""
+    return key(node.inputs[0]) == "add"
+
+
 def _at(form, derivable):
     def apply(fgraph, node):
+        if derivable and form is logarithm and _has_sum(node) and len(fgraph.clients[node.inputs[0]]) > 1:
+            return None
         return form(node, derivable=derivable)
     apply.__doc__ = form.__doc__
     return apply

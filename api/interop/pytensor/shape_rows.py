@@ -82,7 +82,14 @@ row("tensor.AllocEmpty")(lambda op, node, *lengths: T.AllocEmpty(op.dtype)(*map(
 row("tensor.ARange")(lambda op, node, start, stop, step:
     T.arange(number(start), number(stop), number(step), dtype=op.dtype))
 row("tensor.Eye")(lambda op, node, rows, columns, offset: T.eye(rows, columns, offset, dtype=op.dtype))
-row("tensor.MakeVector")(lambda op, node, *items: T.MakeVector(op.dtype)(*[T.cast(item, op.dtype) for item in items]))
+
+
+@row("tensor.MakeVector")
+def _make_vector(op, node, *items):
+    items = [T.cast(item, op.dtype) for item in items]
+    return items[0].dimshuffle("x") if len(items) == 1 else T.MakeVector(op.dtype)(*items)
+
+
 row("tensor.ExtractDiag")(lambda op, node, x: T.ExtractDiag(op.offset, op.axis1, op.axis2)(x))
 row("tensor.AllocDiag")(lambda op, node, x: T.AllocDiag(op.offset, op.axis1, op.axis2)(x))
 

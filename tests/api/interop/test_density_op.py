@@ -13,8 +13,15 @@ from gallery_models import loop  # noqa: E402
 from pymc.model import core  # noqa: E402
 
 import phintys.interop.pymc  # noqa: E402
+import phintys.tensor as T  # noqa: E402
+from phintys.graph.function_graph import FunctionGraph  # noqa: E402
+from phintys.graph.gradients.gradient import plain_gradients  # noqa: E402
+from phintys.graph.traversal import ops  # noqa: E402
 from phintys.interop import density_op  # noqa: E402
 from phintys.interop.density_op import LogDensityWithGradient, densities_as_one_op  # noqa: E402
+from phintys.optimizer.engine.forms import key_of  # noqa: E402
+from phintys.optimizer.engine.values import apply_op  # noqa: E402
+from phintys.optimizer.pipeline import stabilize_before_gradient  # noqa: E402
 
 POINT = np.array([0.3, -0.4])
 
@@ -136,3 +143,36 @@ def test_a_value_that_has_the_lengths_already_is_not_repeated():
     for value, is_repeated in ((x, False), (one, True)):
         found = phintys.interop.pytensor.translate(pytensor.tensor.basic.Alloc()(value, 3))
         assert (found.owner is not None) == is_repeated
+
+
+def names_of(variable):
+    return {key_of(node.op) for node in ops([], [variable])}
+
+
+def test_a_vector_of_one_number_is_no_node_that_makes_one():
+    found = phintys.interop.pytensor.translate(pt.stack([pt.dscalar()]))
+    assert names_of(found) == {"DimShuffle"}
+
+
+def test_plain_slopes_of_tails():
+    x = T.dvector("x")
+    point = np.array([-5.0, -0.5, 0.0, 2.0, 20.0])
+    for y in (T.erfcx(x), apply_op("log_erfc", x)):
+        with plain_gradients():
+            plain = phintys.grad(y.sum(), x)
+        assert not names_of(plain) & {"switch", "clip"}
+        np.testing.assert_allclose(*phintys.function([x], [plain, phintys.grad(y.sum(), x)])(point), rtol=1e-10)
+    assert phintys.function([x], plain)([-1e3])[0] == 0                 # where erfcx overflows
+
+
+def test_a_sum_that_others_read_besides_its_logarithm_has_one_slope():
+    """The slopes of a moved logarithm go along both terms, and so do those of the others."""
+    x, y = T.dvector("x"), T.dscalar("y")
+    for others, is_moved in ((0, True), (1, False)):
+        total = T.sigmoid(x) * T.exp(y) + T.sigmoid(-x) * T.exp(2 * y)
+        cost = T.log(total).sum() - others * (total.sum() if others else 0)
+        with plain_gradients():
+            before = FunctionGraph([x, y], [cost], clone=True)
+            stabilize_before_gradient(before)
+            slope = phintys.grad(before.outputs[0], before.inputs[0])
+        assert ("true_div" in names_of(slope)) != is_moved             # by the sum
