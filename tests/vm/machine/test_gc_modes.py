@@ -149,6 +149,33 @@ def test_what_the_pool_keeps_serves_later_calls(case, allow_gc):
     assert pool_statistics()["misses"] == misses
 
 
+@pytest.mark.skipif(phintys.config.stress, reason="under stress nothing is kept")
+@pytest.mark.parametrize("limit", [1 << 28, 0])
+def test_gradients_of_layers_need_two_matrices_more_than_there_are_layers(limit):
+    """The activations and gradients around a layer, and both products of that layer; 0: the pool keeps nothing."""
+    weights = [T.matrix() for _ in range(5)]
+    hidden, values = x, [VALUE] * 6
+    for weight in weights:
+        hidden = T.tanh(T.dot(hidden, weight))
+    function = phintys.function([x, *weights], T.grad((hidden ** 2).sum(), weights), mode=phintys.Mode(allow_gc=True))
+    before, slack = pool_statistics()["limit_bytes"], 8192
+    try:
+        phintys.memory.set_limit(limit)
+        phintys.memory.trim()
+        live = pool_statistics()["live_bytes"]
+        for _ in range(3):
+            phintys.memory.reset_peak()
+            results = function(*values)
+            held = pool_statistics()
+            assert held["peak_bytes"] - live <= 1.07 * 7 * VALUE.nbytes + slack
+            assert held["kept_bytes"] <= (1.07 * 2 * VALUE.nbytes + slack if limit else 0)
+            assert len(results) == 5
+            del results
+        assert (pool_statistics()["kept_bytes"] >= 7 * VALUE.nbytes) == bool(limit)
+    finally:
+        phintys.memory.set_limit(before)
+
+
 @pytest.mark.parametrize("allow_gc", MODES)
 def test_results_that_the_caller_keeps_are_never_written_again(allow_gc):
     function = compiled(in_place, allow_gc)
