@@ -14,7 +14,14 @@ from phintys.graph.config import change_flags, config
 from phintys.ops.native import providers as table
 from phintys.ops.native.loops import built_in_loop, find_loop, provided_loop, ufunc_loop
 from phintys.ops.native.measured import COLUMNS, MEASURED
-from phintys.ops.native.special.vector_math import BINARY, FUNCTIONS, NO_UFUNCS, has_vector_function, symbol_of
+from phintys.ops.native.special.vector_math import (
+    BINARY,
+    FUNCTIONS,
+    NO_UFUNCS,
+    has_vector_function,
+    symbol_of,
+    vector_sets,
+)
 
 CPUS = ("native", "avx2", "baseline")
 
@@ -197,6 +204,14 @@ def test_numpys_loops_give_numpys_bits():
     for got, value in zip(function(values), [*wanted, values ** 3.5, values ** 10, scipy.special.erf(values),
                                       numpy.logaddexp(values, values * values)]):
         numpy.testing.assert_array_equal(got, value)
+
+
+def test_functions_are_looked_up_where_there_may_be_some():
+    assert symbol_of("exp", "float64", "neon") == ("_ZGVnN2v_exp" if "neon" in vector_sets() else None)
+    assert symbol_of("exp", "int64", "avx2") is None
+    assert not has_vector_function("exp", "float64", "another avx2")
+    for instructions in vector_sets():
+        assert has_vector_function("tanh", "float64", f"phintys {instructions}")
 
 
 @pytest.mark.skipif(not has_vector_function("exp2", "float64", "libmvec avx2"), reason="needs AVX2 and glibc 2.35")
