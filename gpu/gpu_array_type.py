@@ -28,7 +28,7 @@ class AtDevice(TensorOperators):
         return GpuArrayType.to_host(self)
 
     def __setstate__(self, state):
-        self.__dict__.update(state)
+        super().__setstate__(state)
         if isinstance(self.type, TensorType):       # a pickle that is opened without a device
             self.__class__ = getattr(self.type, "Constant" if isinstance(self, Constant) else "Variable")
 
