@@ -356,7 +356,7 @@ xlogy0 = define("XlogY0", "xlogy0", 2, rules.upgrade_to_float, emit_xlogy0,
                 lambda x, y, out, g: (g * log(continuous(y, g)), g * x / y), public="xlogx.xlogy0",
                 domain=POSITIVE, doc="Elementwise x * log(y), 0 where x is 0.", example=([0.0, 2.0], [0.0, 3.0]))
 sigmoid = define("ScalarSigmoid", "sigmoid", 1, rules.upgrade_to_float_no_complex, emit_sigmoid,
-                 lambda x, out, g: g * out * sigmoid(-continuous(x, g)),
+                 lambda x, out, g: g * out * (number(1, g) - out if are_plain() else sigmoid(-continuous(x, g))),
                  doc="Elementwise logistic function 1 / (1 + exp(-x)).")
 softplus = define("ScalarSoftplus", "softplus", 1, rules.upgrade_to_float_no_complex, emit_softplus,
                   lambda x, out, g: g * sigmoid(x), doc="Elementwise log(1 + exp(x)) without overflow.")
