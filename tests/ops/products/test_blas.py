@@ -144,15 +144,16 @@ def run(op, *operands):
     return phintys.function(inputs, op(*inputs), mode="FAST_COMPILE")(*operands)
 
 
-def test_accumulated_products_when_kernels_are_bound():
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_accumulated_products_when_kernels_are_bound(layout):
     z, x, y, alpha, beta = T.matrix(), T.matrix(), T.matrix(), T.scalar(), T.scalar()
     function = phintys.function([z, alpha, x, y, beta], [gemm(z, alpha, x, y, beta), dot22scalar(x, y, alpha)],
                                 mode="FAST_COMPILE")
     for seed in range(8):
-        arrays = [values(shape, seed=seed) for shape in ((3, 5), (3, 4), (4, 5))]
-        total, product = function(arrays[0], seed - 3, *arrays[1:], seed % 3)
-        check_equal(product, (seed - 3) * (arrays[1] @ arrays[2]))
-        check_equal(total, seed % 3 * arrays[0] + (seed - 3) * (arrays[1] @ arrays[2]))
+        first, left, right = [LAYOUTS[layout](values(shape, seed=seed)) for shape in ((3, 5), (3, 4), (4, 5))]
+        total, product = function(first, seed - 3, left, right, seed % 3)
+        check_equal(product, (seed - 3) * (left @ right))
+        check_equal(total, seed % 3 * first + (seed - 3) * (left @ right))
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])

@@ -10,9 +10,10 @@ from phintys.graph.function_graph import FunctionGraph
 from phintys.graph.gradients.gradient import grad
 from phintys.ops.creation.allocation import alloc
 from phintys.ops.elementwise.scalar import exp, log, sigmoid, sqr, sub, tanh
+from phintys.ops.reduction.reduction import sum as total_of
 from phintys.optimizer.engine import op_patterns
 from phintys.optimizer.engine.database import CONSTANT, REPEATED, Query, Rewrite
-from phintys.optimizer.engine.driver import LIMIT, Driver
+from phintys.optimizer.engine.driver import LIMIT, Driver, _standing_for
 from phintys.optimizer.engine.pattern import Hole, op_pattern, rule
 from phintys.optimizer.engine.values import NUMBERS
 from phintys.optimizer.passes.merge import merge
@@ -59,11 +60,16 @@ def test_conditions_see_the_holes_and_the_result():
 def test_replacements_get_type_name_and_line():
     output = exp(k) + y
     output.name, inner = "result", output.owner.inputs[0]
-    line = inner.owner.where
+    line, inner.name = inner.owner.where, "inner"
     fgraph, _ = driven(output, rule("tried", op_pattern("exp")(a), a * a), inputs=(k, y))
     assert fgraph.outputs[0].type == output.type and fgraph.outputs[0].name == "result"
     made = [node for node in fgraph.toposort() if node.op == (k * k).owner.op][0]
-    assert made.where == line
+    assert made.where == line and fgraph.outputs[0].owner.inputs[0].name == "inner"
+    kept = y * y
+    named = exp(kept)
+    named.name = "named"
+    fgraph, _ = driven(named + y, rule("tried", op_pattern("exp")(a), a), inputs=(y,))
+    assert [node.outputs[0].name for node in fgraph.toposort()] == [None, None] and kept.name is None
 
 
 def test_a_replacement_with_fewer_dimensions_is_filled():
@@ -80,6 +86,13 @@ def test_a_replacement_that_knows_more_is_not_filled():
     fgraph = optimized([x], [part, part.shape[0]], FAST_RUN)
     value, length = evaluate(fgraph, [numpy.ones(2)])
     assert value.shape == (1, 3) and length == 1
+
+
+def test_a_replacement_that_knows_less_is_none():
+    total = total_of(m, axis=0, keepdims=True)
+    assert total.broadcastable == (True, False)
+    assert _standing_for(total, total.owner, m) is None
+    assert _standing_for(m.T, m.T.owner, row := variable("dr")).owner.inputs == [row]
 
 
 # ---- the worklist ----------------------------------------------------------------------------------------------------
