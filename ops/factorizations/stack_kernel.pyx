@@ -6,8 +6,9 @@ A stack has leading dimensions before those of its items; an operand whose leadi
 own transpose there, and kernels use that instead of copying wherever the mathematics permits.
 
 ``compute`` may fail in the middle of a stack. The kernels then raise, so that what was written is never visible.
-Workers share long stacks; each has scratch memory of its own, and BLAS runs on one thread meanwhile. Of several
-matrices that fail, the first one decides which exception is raised.
+Workers share long stacks; each has scratch memory of its own, and BLAS runs on one thread meanwhile, as it does for
+small matrices, for which OpenBLAS's ``getrs`` wakes threads from two columns on. Of several matrices that fail, the
+first one decides which exception is raised.
 """
 import numpy
 from libc.math cimport NAN
@@ -20,7 +21,7 @@ from phintys.ops.native.strided_copy cimport copy_strided
 from phintys.ops.products.blas_library cimport enter_single_thread, leave_single_thread
 from phintys.vm.abi cimport BOUND, Cell, Context, Kernel, allocate, parallel, scratch
 from phintys.vm.limits cimport MAX_RANK
-from phintys.vm.thresholds cimport LONG_FACTORIZATION, PIECE_FACTORIZATION
+from phintys.vm.thresholds cimport LONG_FACTORIZATION, PIECE_FACTORIZATION, THREADED_FACTORIZATION
 
 cdef extern from "factorizations/finite_loops.h" nogil:
     ctypedef bint (*Finite)(const void* numbers, npy_intp count) noexcept nogil
@@ -248,7 +249,8 @@ cdef class StackKernel(Kernel):
         cdef Stack stack
         cdef npy_intp count = 1
         cdef double cost = 0
-        cdef int axis, position, workers
+        cdef int axis, position, workers, status
+        cdef bint single
         cdef Cell* cell
         stack.kernel, stack.context = <void*>self, context
         stack.shape = operands[self.operands - 1].shape                    # outputs have all items
@@ -261,12 +263,15 @@ cdef class StackKernel(Kernel):
             show_first(&stack.first[position], cell, self.lead, self.ranks[position], cell.itemsize)
             for axis in range(self.lead):
                 stack.steps[position][axis] = cell.strides[axis] if cell.shape[axis] != 1 else 0
-        if count == 1 or context.workers == 1:
-            stack.room = FAILURE_ROOM
-            return self.run_items(<void*>&stack, count, 1, count)
         stack.room = FAILURE_ROOM + rounded(self.fit(context, stack.first, &cost))
         workers = self.workers_for(context, count, cost)
-        return self.run_items(<void*>&stack, count, workers, <npy_intp>(PIECE_FACTORIZATION / (cost + 100)) + 1)
+        single = workers > 1 or 0 < cost < THREADED_FACTORIZATION
+        if single:
+            enter_single_thread()
+        status = self.run_items(<void*>&stack, count, workers, <npy_intp>(PIECE_FACTORIZATION / (cost + 100)) + 1)
+        if single:
+            leave_single_thread()
+        return status
 
     cdef int run_items(self, void* argument, npy_intp count, int workers, npy_intp grain) noexcept nogil:
         cdef Stack* stack = <Stack*>argument
@@ -285,9 +290,7 @@ cdef class StackKernel(Kernel):
             alone.workers = 1
             parallel(&alone, compute_items, stack, count, 1)
         else:
-            enter_single_thread()
             parallel(stack.context, compute_items, stack, count, grain)
-            leave_single_thread()
         for worker in range(workers):
             failure = <Failure*>(stack.context.scratch + worker * stack.room)
             noted |= failure.noted
