@@ -33,6 +33,7 @@ def of_theano_like(package):
         hidden = tensor.tanh(tensor.dot(hidden, weight))
     gradients = package.function([x, *weights], package.grad((hidden ** 2).sum(), weights))
     product = package.function([x, weights[0]], tensor.dot(x, weights[0]))
+    gradients(*[numpy.eye(4)] * (LAYERS + 1))           # Numba compiles at the first call
     return lambda values: gradients(*values), product, numpy.array
 
 
