@@ -325,6 +325,9 @@ class TensorType(Type):
                 if flag and length != 1:
                     raise TypeError("Non-unit value on shape on a broadcastable dimension. The shape is "
                                     f"{array.shape}, the broadcastable pattern {self.broadcastable}.")
+        if self.shape.count(None) < self.ndim and not all([
+                known is None or known == length for known, length in zip(self.shape, array.shape)]):
+            raise TypeError(f"The type states other lengths: expected {self.shape}, got {array.shape}.")
 
     def is_valid_value(self, value):
         """Whether ``value`` is an array of this type without any conversion."""

@@ -16,6 +16,7 @@ from phintys.gof import MissingInputError
 
 # ---- good input ------------------------------------------------------------------------------------------------------
 x, y, v, m, i = T.dscalar("x"), T.dscalar("y"), T.dvector("v"), T.dmatrix("m"), T.iscalar("i")
+three = T.TensorType("float64", (False,), shape=(3,))("three")
 fx, fv = T.fscalar("fx"), T.fvector("fv")
 row, col = T.drow("row"), T.dcol("col")
 
@@ -391,6 +392,8 @@ BAD_CALLS = [
     ("object", [x], x + 1, (object(),), {}, TypeError, "index 0"),
     ("variable", [x], x + 1, (y,), {}, TypeError, "Variable"),
     ("masked array", [v], v + 1, (numpy.ma.masked_array([1.0, 2.0], [True, False]),), {}, TypeError, "mask"),
+    ("another length than the type's", [three], three + 1, (numpy.zeros(4),), {}, TypeError, r"\(3,\), got \(4,\)"),
+    ("a list of another length", [three], three + 1, ([1, 2],), {}, TypeError, r"\(3,\), got \(2,\)"),
     ("rank too high", [x, v], x + v, (1.0, numpy.zeros((2, 2))), {}, TypeError, "(?i)index 1.*dimensions"),
     ("rank too low", [m], m + 1, (numpy.zeros(2),), {}, TypeError, "(?i)dimensions"),
     ("ragged lists", [m], m + 1, ([[1.0], [1.0, 2.0]],), {}, TypeError, "index 0"),

@@ -121,9 +121,10 @@ cdef struct Repeats:                # a recorded call of one frame, and what is 
 cdef struct Argument:
     Target target                   # the dtype and rank, and how values convert
     void* dtype                     # NumPy's own of the type, which almost all arrays have
-    unsigned long long broadcastable    # bit per axis
+    unsigned long long known        # bit per axis whose length the type states
     bint plain_float                # a Python float is its value, unless it is infinite or NaN
     Access access
+    npy_intp lengths[MAX_RANK]      # of the axes that are known
 
 
 cdef int describe_type(Argument* argument, type_, downcast_flag) except -1:
@@ -132,7 +133,7 @@ cdef int describe_type(Argument* argument, type_, downcast_flag) except -1:
     argument.dtype = NULL
     argument.target.typenum = -1
     argument.target.plain = argument.plain_float = False
-    argument.broadcastable = 0
+    argument.known = 0
     if type_.layout is None:
         return 0
     argument.target.typenum, argument.target.ndim, place = type_.layout
@@ -140,9 +141,10 @@ cdef int describe_type(Argument* argument, type_, downcast_flag) except -1:
         argument.target.ndim = AT_DEVICE
     argument.dtype = PyArray_DescrFromType(argument.target.typenum)         # lives for ever
     argument.target.downcast = downcast_of(downcast_flag)
-    for axis, broadcastable in enumerate(type_.broadcastable):
-        if broadcastable:
-            argument.broadcastable |= <unsigned long long>1 << axis
+    for axis, length in enumerate(type_.shape):
+        if length is not None:
+            argument.known |= <unsigned long long>1 << axis
+            argument.lengths[axis] = length
     return 0
 
 
@@ -857,19 +859,23 @@ INTEGERS = (int, numpy_integer)
 ACCESS = {"held": HELD, "shown": HELD, "mutable": MUTABLE}     # all others are read only
 
 
+cdef inline bint has_lengths(Argument* argument, npy_intp* shape) noexcept:
+    """Whether a shape has the lengths that the type states."""
+    cdef int axis
+    for axis in range(argument.target.ndim):
+        if argument.known >> axis & 1 and shape[axis] != argument.lengths[axis]:
+            return False
+    return True
+
+
 cdef inline bint fits(Argument* argument, value):
     """Whether the value is an array of exactly the declared type."""
-    cdef int axis
     if type(value) is not cnp.ndarray:
         return False
     if (cnp.PyArray_TYPE(value) != argument.target.typenum or cnp.PyArray_NDIM(value) != argument.target.ndim
             or not cnp.PyArray_ISBEHAVED_RO(value)):
         return False
-    if argument.broadcastable:
-        for axis in range(argument.target.ndim):
-            if argument.broadcastable >> axis & 1 and cnp.PyArray_DIM(value, axis) != 1:
-                return False
-    return True
+    return not argument.known or has_lengths(argument, cnp.PyArray_DIMS(value))
 
 
 cdef object readable(cnp.ndarray array):
@@ -903,16 +909,11 @@ cdef inline bint look_at(Cell* cell, value):
 
 cdef inline bint fits_at_once(Argument* argument, PyObject* value) noexcept:
     """Whether the value is an array of exactly the declared type, asked of NumPy's own dtype only."""
-    cdef int axis
     if (<PyTypeObject*>cnp.ndarray != Py_TYPE(value) or <void*>cnp.PyArray_DESCR(<cnp.ndarray>value) != argument.dtype
             or cnp.PyArray_NDIM(<cnp.ndarray>value) != argument.target.ndim
             or not cnp.PyArray_FLAGS(<cnp.ndarray>value) & cnp.NPY_ARRAY_ALIGNED):
         return False
-    if argument.broadcastable:
-        for axis in range(argument.target.ndim):
-            if argument.broadcastable >> axis & 1 and cnp.PyArray_DIM(<cnp.ndarray>value, axis) != 1:
-                return False
-    return True
+    return not argument.known or has_lengths(argument, cnp.PyArray_DIMS(<cnp.ndarray>value))
 
 
 cdef bint may_overlap_itself(cnp.ndarray array) noexcept:
