@@ -80,7 +80,7 @@ def substream_states(rstate, streams):
 
 
 class DotModulo(Op):
-    """`multMatVect` as an op. The inputs are A, s, m, A2, s2 and m2; the output has the type of s.
+    """`multMatVect` as an op. The inputs are A, s, m, A2, s2 and m2; the output is twice as long as s.
 
     Examples
     --------
@@ -93,11 +93,11 @@ class DotModulo(Op):
 
     def make_node(self, A, s, m, A2, s2, m2):
         inputs = [as_tensor_variable(value) for value in (A, s, m, A2, s2, m2)]
-        return Apply(self, inputs, [inputs[1].type()])
+        return Apply(self, inputs, [TensorType(inputs[1].type.dtype, (False,))()])
 
     def perform(self, node, inputs, output_storage, params=None):
         A, s, m, A2, s2, m2 = inputs
-        output_storage[0][0] = numpy.concatenate([matVecModM(A, s, m), matVecModM(A2, s2, m2)])
+        output_storage[0][0] = numpy.concatenate([matVecModM(A, s, m), matVecModM(A2, s2, m2)]).astype(s.dtype)
 
 
 class mrg_uniform_base(Op):

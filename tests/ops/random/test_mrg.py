@@ -410,6 +410,8 @@ def test_matrices_of_jumps():
     inputs = T.lmatrix(), T.ivector(), T.iscalar(), T.lmatrix(), T.ivector(), T.iscalar()
     values = rng_mrg.A1p72, state[:3], rng_mrg.M1, rng_mrg.A2p72, state[3:], rng_mrg.M2
     numpy.testing.assert_array_equal(f(inputs, rng_mrg.DotModulo()(*inputs))(*values), rng_mrg.ff_2p72(state))
+    inputs = T.lmatrix(), T.tensor("int64", shape=(3,)), T.iscalar(), T.lmatrix(), T.lvector(), T.iscalar()
+    numpy.testing.assert_array_equal(f(inputs, rng_mrg.DotModulo()(*inputs))(*values), rng_mrg.ff_2p72(state))
 
 
 @pytest.mark.parametrize("size, streams", [((3,), 3), ((70, 10), 116), ((1000, 1000), 15360), (T.lvector(), 15360)])
