@@ -320,14 +320,13 @@ class TensorType(Type):
         if array.ndim != self.ndim:
             raise TypeError(f"Wrong number of dimensions: expected {self.ndim}, got {array.ndim} "
                             f"with shape {array.shape}.")
-        if True in self.broadcastable:
-            for length, flag in zip(array.shape, self.broadcastable):
-                if flag and length != 1:
+        if self.shape.count(None) < self.ndim:
+            for length, known in zip(array.shape, self.shape):
+                if known == 1 != length:
                     raise TypeError("Non-unit value on shape on a broadcastable dimension. The shape is "
                                     f"{array.shape}, the broadcastable pattern {self.broadcastable}.")
-        if self.shape.count(None) < self.ndim and not all([
-                known is None or known == length for known, length in zip(self.shape, array.shape)]):
-            raise TypeError(f"The type states other lengths: expected {self.shape}, got {array.shape}.")
+                if known not in (None, length):
+                    raise TypeError(f"The type states other lengths: expected {self.shape}, got {array.shape}.")
 
     def is_valid_value(self, value):
         """Whether ``value`` is an array of this type without any conversion."""
