@@ -23,7 +23,7 @@ from phintys.numpy_namesakes import like, tensor
 from phintys.numpy_protocol import row_applied
 from phintys.ops.operators import UFUNCS
 from phintys.ops.types.constant import as_tensor_variable, constant
-from phintys.ops.types.dtypes import discrete_dtypes
+from phintys.ops.types.dtypes import discrete_dtypes, in_bounds
 
 __array_api_version__ = "2025.12"
 VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
@@ -76,16 +76,15 @@ FOURIER = {"x, /, *, n=None, axis=-1, norm='backward'": "fft ifft rfft irfft hff
            "x, /, *, s=None, axes=None, norm='backward'": "fftn ifftn rfftn irfftn",
            "x, /, *, axes=None": "fftshift ifftshift"}
 # Function → the names of its results.
-RESULTS = {"unique_all": "values indices inverse_indices counts", "unique_counts": "values counts",
-           "unique_inverse": "values inverse_indices", "eig": "eigenvalues eigenvectors",
-           "eigh": "eigenvalues eigenvectors", "qr": "Q R", "slogdet": "sign logabsdet", "svd": "U S Vh"}
+RESULTS = {"eig": "eigenvalues eigenvectors", "eigh": "eigenvalues eigenvectors", "qr": "Q R",
+           "slogdet": "sign logabsdet", "svd": "U S Vh"}
 
 
 # ---- arguments and results -------------------------------------------------------------------------------------------
 def _operands(operands):
     """Operands of one function: Python's numbers get the dtype of the others, if their kind allows it."""
     dtypes = [as_tensor_variable(operand).type.dtype for operand in operands if hasattr(operand, "dtype")]
-    return [like(operand, dtypes[0]) for operand in operands] if dtypes else operands
+    return [like(in_bounds(operand, dtypes[0]), dtypes[0]) for operand in operands] if dtypes else operands
 
 
 def _on_host(device):

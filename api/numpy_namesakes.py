@@ -22,6 +22,7 @@ from phintys.ops.types.dtypes import (
     continuous_dtypes,
     discrete_dtypes,
     float_dtypes,
+    in_bounds,
     reduced_dtype,
     upcast,
 )
@@ -63,7 +64,7 @@ def like(value: Any, dtype: str) -> Any:
 # ---- reductions ------------------------------------------------------------------------------------------------------
 def _in_dtype(a, dtype):
     """``a`` in the dtype in which NumPy accumulates, if there is one."""
-    a = tensor().as_tensor_variable(as_array(a))
+    a = tensor().as_tensor_variable(as_array(a if dtype is None else in_bounds(a, str(dtype))))
     return a if dtype is None else tensor().cast(a, numpy.dtype(dtype).name)
 
 
@@ -146,7 +147,7 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
         raise TypeError("numpy.where takes both x and y, or none of them")
     dtypes = [part.dtype if isinstance(part.dtype, str) else part.dtype.name
               for part in (x, y) if hasattr(part, "dtype")]
-    x, y = [like(part, dtypes[0]) if dtypes else as_array(part) for part in (x, y)]
+    x, y = [like(in_bounds(part, dtypes[0]), dtypes[0]) if dtypes else as_array(part) for part in (x, y)]
     return tensor().switch(as_array(condition), x, y)
 
 

@@ -27,7 +27,7 @@ from phintys.numpy_refusals import refusal
 from phintys.ops.operators import UFUNCS as ELEMENTWISE
 from phintys.ops.types.axes import one_axis, several_axes
 from phintys.ops.types.constant import constant
-from phintys.ops.types.dtypes import reduced_dtype
+from phintys.ops.types.dtypes import in_bounds, integer_dtypes, reduced_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -151,6 +151,7 @@ def _checked_names(name, options, names):
 
 
 # ---- ufuncs that are not in the table of scalar ops, or are called in an uncommon way -------------------------------
+COMPARISONS = (numpy.equal, numpy.not_equal, numpy.less, numpy.less_equal, numpy.greater, numpy.greater_equal)
 ACCUMULATED = {"add": "cumsum", "multiply": "cumprod"}
 REDUCTIONS = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logical_and": "all",
               "logical_or": "any", "fmax": "nanmax", "fmin": "nanmin"}
@@ -227,15 +228,29 @@ def _in_dtypes_of_numpy(ufunc, function, inputs, named, dtype=None, casting="sam
     inputs = [operand if isinstance(operand, (int, float, complex)) else tensor().as_tensor_variable(
         numpy.asarray(operand) if isinstance(operand, (list, tuple)) and not has_variables(operand) else operand)
         for operand in inputs]
+    compared = _beyond_range(ufunc, inputs)
+    if compared is not None:
+        return compared
     kinds = [numpy.dtype(operand.dtype if hasattr(operand, "dtype") else bool) if isinstance(operand, bool) or hasattr(
         operand, "dtype") else type(operand) for operand in inputs]
     wanted = {} if dtype is None else {"signature": (None,) * ufunc.nin + (numpy.dtype(dtype),) * ufunc.nout}
     dtypes = [kind.name for kind in ufunc.resolve_dtypes((*kinds, *[None] * ufunc.nout), casting=casting, **wanted)]
-    results = function(*[tensor().cast(operand, dtype) if hasattr(operand, "dtype") else constant(operand, dtype=dtype)
-                         for operand, dtype in zip(inputs, dtypes)], **named)
+    if ufunc is numpy.power and type(inputs[1]) is int and inputs[1] < 0 and dtypes[-1] in integer_dtypes:
+        raise ValueError("Integers to negative integer powers are not allowed.")
+    results = function(*[tensor().cast(operand, dtype) if hasattr(operand, "dtype") else constant(
+        in_bounds(operand, dtype), dtype=dtype) for operand, dtype in zip(inputs, dtypes)], **named)
     if ufunc.nout == 1:
         return tensor().cast(results, dtypes[-1])
     return [tensor().cast(result, dtype) for result, dtype in zip(results, dtypes[ufunc.nin:])]
+
+
+def _beyond_range(ufunc, inputs):
+    """A comparison of integers with a Python number that is beyond their range: for all the same; otherwise None."""
+    x, = [operand for operand in inputs if hasattr(operand, "dtype")][:1] or [None]
+    limits = numpy.iinfo(x.type.dtype) if ufunc in COMPARISONS and x.type.dtype in integer_dtypes else None
+    if limits is None or all([type(operand) is not int or limits.min <= operand <= limits.max for operand in inputs]):
+        return None
+    return tensor().full_like(x, ufunc(*[operand if type(operand) is int else 0 for operand in inputs]), "bool")
 
 
 def has_variables(things):

@@ -12,7 +12,7 @@ from phintys.ops.shape.shape import shape_i
 from phintys.ops.sorting.searching import searchsorted
 from phintys.ops.sorting.sorting import argsort
 from phintys.ops.types.axes import one_axis, several_axes
-from phintys.ops.types.constant import as_tensor_variable
+from phintys.ops.types.constant import as_tensor_variable, constant
 from phintys.ops.types.dtypes import complex_dtypes, discrete_dtypes, float_dtypes, upcast
 
 MOST_TERMS = 64                     # of a polynomial that is written out
@@ -181,7 +181,8 @@ def gradient(f, *varargs, axis=None, edge_order=1):
     axes = several_axes("gradient", f, axis)
     if edge_order not in (1, 2):
         raise ValueError(f"gradient: 'edge_order' greater than 2 not supported, got {edge_order}")
-    spacing = [as_tensor_variable(part) for part in varargs or (1.0,)]
+    spacing = [constant(part, dtype=f.type.dtype) if isinstance(part, (int, float)) else as_tensor_variable(part)
+               for part in varargs or (1.0,)]
     if len(spacing) == 1 and spacing[0].type.ndim == 0:
         spacing = spacing * len(axes)
     if len(spacing) != len(axes):

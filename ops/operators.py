@@ -39,7 +39,7 @@ from phintys.ops.shape.shape import shape
 from phintys.ops.sorting.searching import searchsorted
 from phintys.ops.sorting.sorting import argsort, sort
 from phintys.ops.types.constant import AsTensorError, constant
-from phintys.ops.types.dtypes import complex_dtypes, discrete_dtypes
+from phintys.ops.types.dtypes import complex_dtypes, discrete_dtypes, integer_dtypes
 from phintys.ops.types.tensor_type import TensorType
 
 # Name of a NumPy ufunc → the elementwise op that consists of its loop alone; tensors accept these ufuncs.
@@ -73,8 +73,14 @@ def _rint(x):
         x, upgrade_to_float(x.type.dtype)))
 
 
+def _reciprocal(x):
+    """NumPy's ufunc, which cuts that of a whole number: 0 but for 1 and -1."""
+    found = elementwise.inv(x)
+    return elementwise.cast(found, x.type.dtype) if x.type.dtype in integer_dtypes else found
+
+
 UFUNCS.update({name: _of_whole_numbers(name) for name in ("ceil", "floor", "trunc")}, sign=_sign, square=_square,
-              rint=_rint)
+              rint=_rint, reciprocal=_reciprocal)
 
 BUILT_IN = frozenset([bool, int, float, complex, str, bytes, list, tuple, dict, set, frozenset, type(None)])
 
@@ -203,11 +209,16 @@ class TensorOperators:
 
     # ---- Python's numbers --------------------------------------------------------------------------------
     __int__ = valueless("an int", "eval() or a function; or use T.cast(x, 'int64')")
-    __float__ = valueless("a float", "eval() or a function; or use the symbolic function: T.exp, not math.exp")
+    __float__ = valueless("a float", "eval() or a function; or use the symbolic function: T.exp, not math.exp; "
+                          "T.arange, not numpy.arange")
     __complex__ = valueless("a complex number", "eval() or a function; or use T.cast(x, 'complex128')")
     __index__ = valueless("an integer (for range(), an index of a list, or a shape of NumPy)",
-                          "eval() or a function; or use the symbolic function: T.arange, not range")
+                          "eval() or a function; or use the symbolic function: T.arange, not range; T.zeros, not "
+                          "numpy.zeros")
     __round__ = valueless("a rounded number", "eval() or a function; or use x.round()")
+    item = valueless("a Python number", "eval() or a function")
+    tolist = valueless("a list", "eval() or a function")
+    tobytes = valueless("bytes", "eval() or a function")
 
     def __format__(self, spec):
         """The text of the variable; an error if ``spec`` requires a number."""
@@ -241,7 +252,8 @@ class TensorOperators:
         """
         if (self.type.ndim and not config.theano_rules) if dtype is None else numpy.dtype(dtype) != object:
             raise TypeError(f"{self} is symbolic and has no value before it is computed, so it cannot become an array; "
-                            "use eval() or function()")
+                            "use eval() or function(), T.stack for a list of variables, or the function of phintys "
+                            "that has the name of NumPy's or SciPy's: T.linalg.expm, T.special.logsumexp")
         holder = numpy.empty((), dtype=object)
         holder[()] = self
         return holder
@@ -316,6 +328,8 @@ class TensorOperators:
         if rank < 2:
             raise ValueError(f"mT: {self} has {rank} dimensions, but matrices have two")
         return dimshuffle(self, *range(rank - 2), rank - 1, rank - 2)
+
+    flat = property(lambda self: flatten(self), doc="The elements as a vector.")
 
     @property
     def size(self):

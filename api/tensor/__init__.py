@@ -16,6 +16,7 @@ from phintys.gradient import (
     numeric_grad,
     verify_grad,
 )
+from phintys.graph import hooks as _hooks
 from phintys.graph import public_names as _public_names
 from phintys.graph.errors import EmptyConstantError, NotScalarConstantError
 from phintys.graph.variable import Constant, Variable
@@ -348,8 +349,10 @@ for _name, _target in {**_UFUNCS, **{name: target for name, (target, _) in _NUMP
 _ON_DEMAND = ("basic", "blas", "elemwise", "extra_ops", "fft", "fourier", "inplace", "io", "linalg", "nlinalg", "nnet",
               "opt", "raw_random", "scal", "shared_randomstreams", "sharedvar", "signal", "slinalg", "special",
               "subtensor", "type", "type_other", "utils", "xlogx")
-# All names without an underscore are public, except `constructors`, which is bound by its import, and `random`, which
-# would replace Python's in programs that import all names.
+# NumPy's numbers, `array` and `asarray` are here, too.
+_NUMBERS = ("e", "euler_gamma", "inf", "nan", "newaxis", "pi")
+# All names without an underscore are public, except `constructors`, which is bound by its import, and `random` and
+# those of the line above, which would replace others in programs that import all names.
 __all__ = sorted({name for name in globals() if not name.startswith("_")} - {"constructors"}
                  | {*_ON_DEMAND, *_HOMES})
 
@@ -364,7 +367,9 @@ def __getattr__(name):
         value = globals()[name] = getattr(_import_module("phintys.ops." + _HOMES[name]), name)
         _public_names.adopt({"__name__": __name__, name: value})
         return value
-    return _unknown(name)
+    if name in _NUMBERS:
+        return getattr(_import_module("numpy"), name)
+    return _hooks.array_api().asarray if name in ("array", "asarray") else _unknown(name)
 
 
 def __dir__():

@@ -9,7 +9,12 @@ _FACTORIZATIONS = {"cholesky": "functions", "det": "inverse", "eig": "eigen", "e
               "eigvalsh": "functions.hermitian_eigenvalues", "inv": "inverse.matrix_inverse",
               "lstsq": "least_squares.least_squares", "matrix_power": "functions", "multi_dot": "functions",
               "pinv": "inverse", "qr": "orthogonal", "slogdet": "inverse", "solve": "solve", "svd": "orthogonal",
-              "tensorinv": "functions", "tensorsolve": "functions"}
+              "tensorinv": "functions", "tensorsolve": "functions",
+              # SciPy's, which Theano has in `slinalg`
+              "block_diag": "functions", "cho_solve": "solve", "expm": "exponential", "lu": "functions",
+              "lu_factor": "inverse", "solve_triangular": "solve",
+              **dict.fromkeys(("ordqz", "qz", "schur", "solve_continuous_lyapunov", "solve_discrete_lyapunov",
+                               "solve_sylvester"), "schur")}
 _COMPOSITIONS = {"vectors": "cond matrix_norm matrix_rank svdvals vecdot vector_norm",
                  "factor_updates": "qr_delete qr_insert qr_update",
                  "matrix_functions": "cholesky_update expm_frechet logm null_space orth polar sqrtm",

@@ -25,7 +25,7 @@ from phintys.ops.shape.split import Split
 from phintys.ops.sorting.sorting import argsort
 from phintys.ops.types.axes import one_axis, one_integer, sequence_of, several_axes
 from phintys.ops.types.constant import as_tensor_variable
-from phintys.ops.types.dtypes import integer_dtypes, upcast
+from phintys.ops.types.dtypes import in_bounds, integer_dtypes, upcast
 
 
 # ---- joining ---------------------------------------------------------------------------------------------------------
@@ -346,7 +346,7 @@ def insert(arr, obj, values, axis=None):
     array([1, 9, 2, 3])
     """
     arr = as_tensor_variable(arr)
-    values = as_dtype(as_tensor_variable(values), arr.type.dtype)
+    values = as_dtype(as_tensor_variable(in_bounds(values, arr.type.dtype)), arr.type.dtype)
     if axis is None:
         arr, axis = flatten(arr), 0
     axis = one_axis("insert", arr, axis)

@@ -15,7 +15,7 @@ from phintys.ops.shape.join import concatenate
 from phintys.ops.shape.shape import shape_i
 from phintys.ops.sorting.partitioning import one_axis_last, restored
 from phintys.ops.types.constant import as_tensor_variable, constant
-from phintys.ops.types.dtypes import complex_dtypes, discrete_dtypes, upcast
+from phintys.ops.types.dtypes import complex_dtypes, discrete_dtypes, in_bounds, upcast
 
 # Reduction → (function, what elements that are not chosen become, how ``initial`` joins the result).
 NEUTRAL = {
@@ -127,7 +127,7 @@ def _extremum(name, a, where, initial, options):
         return function(a, **options)
     if initial is None:
         raise ValueError(f"{name}: an extremum of chosen elements needs initial=, because there may be none")
-    initial = _first(initial, a.type.dtype)
+    initial = _first(in_bounds(initial, a.type.dtype), a.type.dtype)
     lines, axes = one_axis_last(name, _chosen(a, where, initial), options["axis"])
     lengths = [shape_i(lines, number) for number in range(lines.type.ndim - 1)]
     found = function(concatenate([alloc(initial, *lengths, 1), lines], axis=-1), axis=-1)

@@ -1,4 +1,6 @@
 """Functions of the array API standard that have other names, or other arguments, in NumPy's older interface."""
+from collections import namedtuple
+
 from phintys.ops.creation.allocation import alloc
 from phintys.ops.cumulative.cumulative import cumprod, cumsum
 from phintys.ops.elementwise.scalar import as_dtype
@@ -9,6 +11,10 @@ from phintys.ops.sorting.sets import unique
 from phintys.ops.types.axes import one_axis
 from phintys.ops.types.constant import as_tensor_variable, constant
 from phintys.ops.types.dtypes import reduced_dtype
+
+UniqueAll = namedtuple("UniqueAllResult", "values indices inverse_indices counts")
+UniqueCounts = namedtuple("UniqueCountsResult", "values counts")
+UniqueInverse = namedtuple("UniqueInverseResult", "values inverse_indices")
 
 
 def astype(x, dtype, /, *, copy=True):
@@ -88,7 +94,7 @@ def unique_counts(x):
     >>> [part.eval().tolist() for part in T.unique_counts(T.as_tensor([3, 1, 3]))]
     [[1, 3], [1, 2]]
     """
-    return tuple(unique(x, return_counts=True))
+    return UniqueCounts(*unique(x, return_counts=True))
 
 
 def unique_inverse(x):
@@ -99,7 +105,7 @@ def unique_inverse(x):
     >>> [part.eval().tolist() for part in T.unique_inverse(T.as_tensor([3, 1, 3]))]
     [[1, 3], [1, 0, 1]]
     """
-    return tuple(unique(x, return_inverse=True))
+    return UniqueInverse(*unique(x, return_inverse=True))
 
 
 def unique_all(x):
@@ -110,4 +116,4 @@ def unique_all(x):
     >>> [part.eval().tolist() for part in T.unique_all(T.as_tensor([3, 1, 3]))]
     [[1, 3], [1, 0], [1, 0, 1], [1, 2]]
     """
-    return tuple(unique(x, return_index=True, return_inverse=True, return_counts=True))
+    return UniqueAll(*unique(x, return_index=True, return_inverse=True, return_counts=True))

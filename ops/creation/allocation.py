@@ -27,6 +27,7 @@ from phintys.ops.types.dtypes import (
     canonical_dtype,
     complex_dtypes,
     discrete_dtypes,
+    in_bounds,
     int_dtypes,
     integer_dtypes,
     uint_dtypes,
@@ -317,7 +318,8 @@ def full_like(model, value, dtype=None):
     array([9, 9, 9])
     """
     model = as_tensor_variable(model)
-    return scalar.second(model, as_tensor_variable(value).astype(dtype or model.type.dtype))
+    dtype = dtype or model.type.dtype
+    return scalar.second(model, as_tensor_variable(in_bounds(value, str(dtype))).astype(dtype))
 
 
 def zeros(shape, dtype=None):

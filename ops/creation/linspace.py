@@ -21,8 +21,8 @@ def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis
     retstep : bool
         Whether to return the distance between samples as well.
     dtype : str, optional
-        The default is the common dtype of ``start`` and ``stop``, but floatX for integers. For an integer dtype,
-        samples are rounded down.
+        The default is the common dtype of ``start`` and ``stop``, but floatX for integers, and at least that for
+        Python's numbers. For an integer dtype, samples are rounded down.
     axis : int
         The position of the dimension of length ``num`` in the result, if ``start`` or ``stop`` have dimensions.
 
@@ -42,8 +42,9 @@ def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis
     """
     if isinstance(num, int) and num < 0:
         raise ValueError(f"linspace: number of samples, {num}, must be non-negative.")
+    least = [] if hasattr(start, "dtype") or hasattr(stop, "dtype") else [config.floatX]
     start, stop, num = as_tensor_variable(start), as_tensor_variable(stop), as_tensor_variable(num)
-    work = upcast(start.type.dtype, stop.type.dtype)
+    work = upcast(start.type.dtype, stop.type.dtype, *least)
     work = config.floatX if work in integer_dtypes or work == "bool" else work
     start, stop = elementwise.cast(start, work), elementwise.cast(stop, work)
     distance = stop - start

@@ -159,7 +159,7 @@ def _backwards(x, axis):
 
 
 @with_numpy_arguments
-def cumsum(x, axis=None):
+def cumsum(x, axis=None, dtype=None):
     """The cumulative sum: the sum of all elements up to and including each one.
 
     Parameters
@@ -167,11 +167,12 @@ def cumsum(x, axis=None):
     x : tensor-like
     axis : int, optional
         By default the tensor is flattened, and the result is a vector.
+    dtype : str, optional
+        That of the sums; by default that of ``x``.
 
     Returns
     -------
     TensorVariable
-        Of the dtype of ``x``.
 
     Raises
     ------
@@ -183,11 +184,11 @@ def cumsum(x, axis=None):
     >>> T.cumsum(T.as_tensor([1, 2, 3])).eval()
     array([1, 3, 6])
     """
-    return CumOp(axis=axis, mode="add")(x)
+    return CumOp(axis=axis, mode="add")(x if dtype is None else as_tensor_variable(x).astype(dtype))
 
 
 @with_numpy_arguments
-def cumprod(x, axis=None):
+def cumprod(x, axis=None, dtype=None):
     """The cumulative product; the parameters are those of `cumsum`.
 
     The gradient is correct even where elements are zero.
@@ -197,7 +198,7 @@ def cumprod(x, axis=None):
     >>> T.cumprod(T.as_tensor([1, 2, 3])).eval()
     array([1, 2, 6])
     """
-    return CumOp(axis=axis, mode="mul")(x)
+    return CumOp(axis=axis, mode="mul")(x if dtype is None else as_tensor_variable(x).astype(dtype))
 
 
 class DiffOp(Op):

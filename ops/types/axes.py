@@ -3,6 +3,8 @@ import operator
 
 from numpy.exceptions import AxisError
 
+from phintys.graph.variable import Variable
+
 
 def one_integer(name, what, value):
     """An argument as an integer of Python.
@@ -35,8 +37,9 @@ def one_axis(name, x, axis, more=0):
         A ValueError and an IndexError: there is no such axis. It begins with ``name``, that of the function.
     """
     rank = x.type.ndim + more
-    if not hasattr(axis, "__index__"):
-        raise TypeError(f"{name}: an axis is an integer, got {axis!r}")
+    if not hasattr(axis, "__index__") or isinstance(axis, Variable):
+        raise TypeError(f"{name}: an axis is an integer, got {axis!r}"
+                        + " (it must be known when the graph is made)" * isinstance(axis, Variable))
     if not -rank <= axis < rank:
         raise AxisError(f"{name}: axis {axis} is out of bounds for {'the result of ' * bool(more)}{x} with {rank} "
                         "dimensions")

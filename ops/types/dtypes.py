@@ -73,6 +73,21 @@ def canonical_dtype(dtype):
     return name
 
 
+def in_bounds(value, dtype):
+    """``value``, which is to be converted to ``dtype``.
+
+    Raises
+    ------
+    OverflowError
+        NumPy's: it is a Python integer beyond the range of a dtype of integers.
+    """
+    if type(value) is int and dtype in integer_dtypes:
+        limits = numpy.iinfo(dtype)
+        if not limits.min <= value <= limits.max:
+            raise OverflowError(f"Python integer {value} out of bounds for {dtype}")
+    return value
+
+
 def reduced_dtype(dtype):
     """The default dtype of a sum or product over values of ``dtype``, as for ``dtype=None`` in Theano's ``sum``."""
     return REDUCED_DTYPES.get(dtype, dtype)

@@ -108,6 +108,11 @@ CALLS = {
     "geomspace(1, 256 + 0 * s, 9, dtype=int)": FLOAT, "geomspace(-1, -4 - abs(v), 3, axis=1)": FLOAT,
     "sign(a)": COMPLEX + SMALL[1:], "choose([[0], [1]], [v, b])": ("float64", "int8"),
     "choose([2, 1, 0], [v, 5, a])": ("uint8", "float32"), "linalg.lstsq(a.T, w)": FLOAT,
+    # Python's integers that the operands' dtype does not have
+    "greater(a, -1)": ("uint8", "int8", "bool"), "greater_equal(-1, a)": ("uint8",), "less(a, 300)": ("int8", "uint8"),
+    "equal(300, a)": ("uint8",), "not_equal(a, -1)": ("uint8",), "less_equal(a, 2**63)": ("int64",),
+    "logical_and(a, 256)": ("uint8",), "clip(a, -5, 300)": ("int8", "uint8"), "left_shift(a, 9)": ("uint8",),
+    "reciprocal(a + a + 1)": ("int8", "int64"), "reciprocal(a + 9)": FLOAT + HALF,
     "round(a, 0)": ("bool",), "round(a)": ("bool",), "corrcoef(v * 0)": FLOAT, "corrcoef(a * 0 + 1, a)": ("int8",),
 }
 
@@ -156,6 +161,14 @@ REFUSED = {
     "median(e)": ("float64", ValueError, "median: there are no elements"),
     "quantile(e, 0.5)": ("float64", ValueError, "quantile: there are no elements"),
     "quantile(v, w)": ("float64", ValueError, r"Quantiles must be in the range \[0, 1\]"),
+    "cumsum(a, axis=s)": ("int64", TypeError, "an axis is an integer, got s .it must be known when"),
+    "add(a, 300)": ("uint8", OverflowError, "300 out of bounds for uint8"),
+    "maximum(-1, a)": ("uint8", OverflowError, "-1 out of bounds for uint8"),
+    "where(a > 0, 200, a)": ("int8", OverflowError, "200 out of bounds for int8"),
+    "full_like(a, -1)": ("uint8", OverflowError, "-1 out of bounds for uint8"),
+    "insert(a, 0, 300)": ("uint8", OverflowError, "300 out of bounds for uint8"),
+    "max(a, initial=-1)": ("uint8", OverflowError, "-1 out of bounds for uint8"),
+    "power(a, -1)": ("int64", ValueError, "Integers to negative integer powers"),
     "percentile(v, s * numpy.nan)": ("float64", ValueError, r"Percentiles must be in the range \[0, 100\]"),
 }
 
@@ -250,6 +263,31 @@ def test_the_method_clip_takes_none():
     f = function([x], [x.clip(0, None), x.clip(None, 1), x.clip(0, 1)])
     assert [part.tolist() for part in f([-2.0, 0.5, 3.0])] == [[0, 0.5, 3], [-2, 0.5, 1], [0, 0.5, 1]]
     assert x.clip(None, None) is x
+
+
+def test_methods_and_names_of_results():
+    x = T.lvector("x")
+    f = function([x], [x.cumsum(0, "int16"), x.cumprod(dtype="float32"), x.flat[::2], T.unique_all(x).counts,
+                       numpy.unique_inverse(x).inverse_indices])
+    values = numpy.array([3, 1, 3])
+    wanted = [values.cumsum(0, "int16"), values.cumprod(dtype="float32"), values.flat[::2],
+              numpy.unique_all(values).counts, numpy.unique_inverse(values).inverse_indices]
+    assert [part.dtype for part in f(values)] == [part.dtype for part in wanted]
+    assert [part.tolist() for part in f(values)] == [part.tolist() for part in wanted]
+    for refused in (x.item, x.tolist, x.tobytes):
+        with pytest.raises(TypeError, match="x is symbolic and has no value yet"):
+            refused()
+
+
+def test_numbers_of_python_keep_their_precision():
+    x = T.dvector("x")
+    f = function([x], [T.linspace(2.0, 3.0, 7), T.gradient(x, 3.0, edge_order=2), T.trapezoid(x, dx=0.1)])
+    values = numpy.array([1.0, 2, 4, 9])
+    for found, wanted in zip(f(values), [numpy.linspace(2.0, 3.0, 7), numpy.gradient(values, 3.0, edge_order=2),
+                                         numpy.trapezoid(values, dx=0.1)]):
+        assert found.dtype == wanted.dtype
+        numpy.testing.assert_allclose(found, wanted, rtol=1e-14)
+    assert T.linspace(T.fscalar(), 3.0, 7).dtype == "float32"
 
 
 # What the generator finds and is meant: results that NumPy refuses, or computes in small integers.

@@ -310,3 +310,15 @@ def test_memory():
     before = phintys.memory.statistics()
     phintys.memory.trim()
     assert phintys.memory.statistics()["kept_bytes"] == 0 and before["limit_bytes"] > 0
+
+
+def test_names_of_numpy_and_scipy_beside_those_of_theano():
+    x = T.dmatrix("x")
+    f = phintys.function([x], [T.array([x[0, 0], 2.0]), T.asarray(1.5), x[:, T.newaxis], T.linalg.block_diag(x, T.pi),
+                               T.linalg.solve_triangular(x, [1.0, 2.0], lower=True)])
+    values = numpy.array([[2.0, 0], [1, 4]])
+    found = f(values)
+    assert found[0].tolist() == [2.0, 2.0] and found[1] == 1.5 and found[1].dtype == "float64"
+    assert found[2].shape == (2, 1, 2) and found[3][2, 2] == numpy.pi and found[3].shape == (3, 3)
+    numpy.testing.assert_allclose(values @ found[4], [1.0, 2.0])
+    assert T.linalg.schur is T.slinalg.schur and not {"array", "e", "inf"} & {*T.__all__}
