@@ -45,8 +45,8 @@ These differ for all variables, as Theano's do:
   `numpy.left_shift(x, 2)` and `phintys.array_api` give uint8, and an `OverflowError` for integers that uint8 lacks.
 * `x == y` and `x != y` compare the variables, not their values, and give True or False: write `numpy.equal(x, y)` or
   `T.eq(x, y)`.
-* Methods change nothing: `x.sort()` returns a sorted copy. Their arguments by position are Theano's: `x.sum(axis, dtype,
-  keepdims)`.
+* Methods change nothing: `x.sort()` returns a sorted copy. Their arguments by position are Theano's: `x.sum(axis,
+  dtype, keepdims)`.
 * A number or array of NumPy has no symbolic index: write `T.constant(numpy.eye(3))[x]`, not `numpy.eye(3)[x]`. NumPy
   does not look into lists: write `T.sum([x, y])`, or `numpy.sum(T.stack([x, y]))`.
 * A length of 1 is repeated only where the type declares it, except by `choose`; `squeeze` without an axis drops the

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from phintys.graph.errors import made_at
 from phintys.graph.variable import Constant, Variable
+from phintys.ops.shape.shape import of_declared_lengths
 from phintys.shared import SharedVariable, shared
 from phintys.updates import placed, with_whole_targets
 
@@ -153,9 +154,9 @@ def _replace(copier, replace):
 
 
 def _replacement(old, new):
-    """Return ``new`` converted to the type of what it replaces."""
+    """Return ``new`` converted to the type of what it replaces, with the lengths that this states."""
     try:
-        return old.type.filter_variable(new)
+        return of_declared_lengths(old.type.filter_variable(new), old.type, "It stands")
     except TypeError as error:
         raise TypeError(f"{placed(old)} of type {old.type} cannot be replaced by {placed(new)} of type {new.type}. "
                         f"{error}") from None

@@ -10,6 +10,7 @@ from phintys.ops.elementwise.scalar import as_dtype
 from phintys.ops.indexing.getitem import getitem
 from phintys.ops.loops.building import Body, State, make_loop
 from phintys.ops.products.products import dot
+from phintys.ops.reduction import reduction
 from phintys.ops.shape.dimshuffle import dimshuffle, transpose
 from phintys.ops.shape.join import concatenate
 from phintys.ops.shape.shape import shape_i, unbroadcast
@@ -59,14 +60,14 @@ def _upwards(table, weights, first=0):
     cosine, sine = _rotation(weight, other)
     turns = number >= first
     cosine, sine = elementwise.switch(turns, cosine, 1), elementwise.switch(turns, sine, 0)
-    table, last = unbroadcast(table, 0, 1), count - 1
-    states = [State((-1,), [below], dimshuffle(table[last], "x", 0), cosine * row + sine * below),
-              State((-1,), [other], dimshuffle(weights[last], "x"), cosine * weight + sine * other)]
-    body = Body([(row, table[:-1][::-1]), (weight, unbroadcast(weights, 0)[:-1][::-1]),
+    table, weights, last = unbroadcast(table, 0, 1), unbroadcast(weights, 0), elementwise.maximum(count - 1, 0)
+    states = [State((-1,), [below], _row(table, slice(last, None)), cosine * row + sine * below),
+              State((-1,), [other], _row(weights, slice(last, None)), cosine * weight + sine * other)]
+    body = Body([(row, table[:-1][::-1]), (weight, weights[:-1][::-1]),
                  (number, arange(last)[::-1])], states, [cosine * below - sine * row])
     found = make_loop(last, body, "rotations upwards", lifts=False)
     top, left = [_last(state, rows) for state, rows in zip(states, found.states)]
-    return concatenate([dimshuffle(top, "x", 0), found.stacked[0][::-1]], axis=0), left
+    return concatenate([dimshuffle(top, "x", 0), found.stacked[0][::-1]], axis=0)[:count], left
 
 
 def _downwards(table, width, after=None):
@@ -90,11 +91,17 @@ def _downwards(table, width, after=None):
     cosine, sine = elementwise.switch(turns, cosine, 1), elementwise.switch(turns, sine, 0)
     table = unbroadcast(table, 0, 1)
     following = table[1:] if after is None else table
-    state = State((-1,), [held], dimshuffle(table[0] if after is None else unbroadcast(after, 0), "x", 0),
+    state = State((-1,), [held], _row(table, slice(1)) if after is None else dimshuffle(unbroadcast(after, 0), "x", 0),
                   cosine * lower - sine * upper)
     body = Body([(row, following), (number, arange(shape_i(following, 0)))], [state], [cosine * upper + sine * lower])
     found = make_loop(shape_i(following, 0), body, "rotations downwards", lifts=False)
-    return concatenate([found.stacked[0], dimshuffle(_last(state, found.states[0]), "x", 0)], axis=0)
+    found = concatenate([found.stacked[0], dimshuffle(_last(state, found.states[0]), "x", 0)], axis=0)
+    return found[:shape_i(table, 0)] if after is None else found
+
+
+def _row(table, rows):
+    """A slice of at most one row; without rows, of zeros."""
+    return dimshuffle(reduction.sum(table[rows], axis=0), "x", *range(table.type.ndim - 1))
 
 
 def _last(state, rows):
@@ -141,7 +148,7 @@ def qr_update(Q, R, u, v):
     width = shape_i(R, 1)
     table, left = _upwards(_table(Q, R), dot(transpose(Q), _vector("qr_update", u)))
     added = concatenate([left * _vector("qr_update", v), zeros((shape_i(Q, 0),), dtype=Q.type.dtype)])
-    first = dimshuffle(table[0] + added, "x", 0)
+    first = table[:1] + dimshuffle(added, "x", 0)
     return _parts(_downwards(concatenate([first, table[1:]], axis=0), width), width)
 
 

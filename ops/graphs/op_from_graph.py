@@ -14,7 +14,7 @@ from phintys.graph.traversal import clone_replace, graph_inputs, io_connection_p
 from phintys.graph.valueless_types import DisconnectedType, NullType, disconnected_type
 from phintys.graph.variable import Variable
 from phintys.ops.graphs.inner_graph import InnerGraphOp, as_gradient, gradient_type
-from phintys.ops.shape.shape import shape_i, specify_shape
+from phintys.ops.shape.shape import declared_lengths, of_declared_lengths
 from phintys.ops.types.tensor_type import TensorType
 
 DEFAULT = "default"
@@ -111,7 +111,7 @@ class OpFromGraph(InnerGraphOp):
     def make_node(self, *inputs):
         if len(inputs) != len(self.input_types):
             raise ValueError(f"Expected {len(self.input_types)} inputs, got {len(inputs)}: {self}")
-        inputs = [_of_declared_lengths(wanted.filter_variable(value), wanted, self)
+        inputs = [of_declared_lengths(wanted.filter_variable(value), wanted, f"{self} was made")
                   for wanted, value in zip(self.input_types, inputs)]
         return Apply(self, inputs + self.shared_inputs, [kind.make_variable() for kind in self.output_types])
 
@@ -209,8 +209,9 @@ class OpFromGraph(InnerGraphOp):
                         disconnected_inputs="ignore", return_disconnected="Disconnected", add_names=False)
 
         kinds = [gradient_type(kind) for kind in self.output_types]
-        gradients = [(TensorType(kind.dtype, kind.broadcastable) if any(_declared(kind)) else kind).make_variable()
-                     for kind in kinds]             # gradients of any lengths, which nodes need not check
+        # Gradients of any lengths, which nodes need not check.
+        gradients = [TensorType(kind.dtype, kind.broadcastable).make_variable() if any(declared_lengths(kind)) else
+                     kind.make_variable() for kind in kinds]
         return self._gradient.op(self, reached, len(self.local_inputs), by_default,
                                  (self.local_inputs, self.local_outputs, gradients))
 
@@ -321,26 +322,6 @@ class _Derivative:
 
     def __getstate__(self):
         return dict(self.__dict__, ops={})          # the ops are large, and can be made again when needed
-
-
-def _declared(kind):
-    """The lengths that a type states beyond its pattern: None for those that it does not."""
-    return [None if flag else length for flag, length in zip(getattr(kind, "broadcastable", ()), kind.shape or ())]
-
-
-def _of_declared_lengths(variable, kind, op):
-    """An operand of an op from a graph whose input of this type states lengths, which are checked at run time unless
-    the operand has them: types that differ in lengths alone are equal, but inner graphs and outputs rely on them."""
-    declared = _declared(kind)
-    found = variable.type.shape
-    if not any([length is not None and length != own for length, own in zip(declared, found or ())]):
-        return variable
-    for axis, (length, own) in enumerate(zip(declared, found)):
-        if None not in (length, own) and length != own:
-            raise TypeError(f"{op} was made for an operand of length {length} in dimension {axis}, but {variable} has "
-                            f"the length {own} there")
-    return specify_shape(variable, [shape_i(variable, axis) if length is None else length
-                                    for axis, length in enumerate(kind.shape)])
 
 
 def _is_default(override):

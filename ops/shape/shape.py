@@ -318,3 +318,29 @@ def specify_shape(x, shape):
     if isinstance(shape, (list, tuple)) and any([isinstance(length, Variable) for length in shape]):
         shape = TensorType.stack(list(shape))
     return _specify_shape(x, shape)
+
+
+def declared_lengths(kind):
+    """The lengths that a type states beyond its pattern: None for those that it does not."""
+    return [None if flag else length for flag, length in zip(getattr(kind, "broadcastable", ()), kind.shape or ())]
+
+
+def of_declared_lengths(variable, kind, reader):
+    """What takes the place of a variable whose type states lengths, which are checked at run time unless the new one
+    has them: types that differ in lengths alone are equal, but the graph that reads the variable relies on them.
+
+    Raises
+    ------
+    TypeError
+        If other lengths are known; it begins with ``reader``.
+    """
+    declared = declared_lengths(kind)
+    found = variable.type.shape
+    if not any([length is not None and length != own for length, own in zip(declared, found or ())]):
+        return variable
+    for axis, (length, own) in enumerate(zip(declared, found)):
+        if None not in (length, own) and length != own:
+            raise TypeError(f"{reader} for a value of length {length} in dimension {axis}, but {variable} has the "
+                            f"length {own} there")
+    return specify_shape(variable, [shape_i(variable, axis) if length is None else length
+                                    for axis, length in enumerate(kind.shape)])

@@ -272,6 +272,23 @@ def test_givens_of_another_type():
     numpy.testing.assert_array_equal(function([v], x + 1, givens={x: v}, rebuild_strict=False)([1.0, 2.0]), [2.0, 3.0])
 
 
+def test_givens_have_the_lengths_that_types_state():
+    """The graph relies on them: without a check, the mean of three numbers would be a third of the sum of four."""
+    three, other = T.tensor("float64", shape=(3,), name="three"), T.dvector("any")
+    f = function([other], three.mean(), givens={three: other * 2})
+    assert f([1.0, 2.0, 3.0]) == 4.0
+    with pytest.raises(AssertionError, match="3"):
+        f([1.0, 2.0, 3.0, 4.0])
+    with pytest.raises(TypeError, match="three.* cannot be replaced.*of length 3 in dimension 0, but.*length 2"):
+        function([x], three.sum(), givens={three: T.stack([x, x])})
+    state = shared(numpy.arange(3.0))
+    f = function([], three.sum(), givens={three: state})
+    assert f() == 3.0
+    state.set_value(numpy.arange(4.0))
+    with pytest.raises(AssertionError, match="3"):
+        f()
+
+
 @pytest.mark.parametrize("strict", [True, False])
 def test_givens_cannot_change_the_type_of_an_update(strict):
     total = shared(0.0, "total")

@@ -74,3 +74,15 @@ def test_mistakes():
         T.linalg.qr_update(Q * 1j, R, Q[0], Q[0])
     with pytest.raises(ValueError, match="qr_insert: a vector is needed"):
         T.linalg.qr_insert(Q, R, Q, 0)
+
+
+@pytest.mark.parametrize("call, shape", [
+    ("T.linalg.qr_insert(Q, R, u, 0)", (1, 3)), ("T.linalg.qr_insert(Q, R, u[:0], 1, which='col')", (0, 4)),
+    ("T.linalg.qr_delete(Q, R, 0, which='col')", (0, 2)), ("T.linalg.qr_update(Q, R, u[:0], u)", (0, 3))])
+def test_matrices_without_rows(call, shape):
+    Q, R, u = T.dmatrix("Q"), T.dmatrix("R"), T.dvector("u")
+    parts = eval(call, {"T": T}, {"Q": Q, "R": R, "u": u})           # a row of the table above
+    f = phintys.function([Q, R, u], parts, on_unused_input="ignore")
+    found = f(numpy.zeros((0, 0)), numpy.zeros((0, 3)), numpy.ones(3))
+    assert [part.shape for part in found] == [(shape[0], shape[0]), shape]
+    numpy.testing.assert_allclose(found[0] @ found[1], numpy.ones(shape))

@@ -459,7 +459,7 @@ def test_lengths_that_an_input_states_hold_for_operands(inline, inside):
     with pytest.raises(AssertionError, match="SpecifyShape"):
         at(slope(operand), [operand, s], (numpy.arange(14.0), 2.0))
     for wrong in (vector_of(14), T.constant(numpy.arange(14.0)), T.specify_shape(T.dvector(), (14,))):
-        with pytest.raises(TypeError, match="made for an operand of length 20 in dimension 0.*has the length 14"):
+        with pytest.raises(TypeError, match="made for a value of length 20 in dimension 0.*has the length 14"):
             op(wrong, s)
 
 
