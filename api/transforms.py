@@ -10,7 +10,6 @@ from phintys.graph import public_names as _public_names
 from phintys.graph.gradients.forward_gradient import Rop
 from phintys.graph.gradients.gradient import Lop, grad
 from phintys.graph.variable import Variable
-from phintys.ops.elementwise.elementwise_functions import tensor_copy
 from phintys.ops.loops.vectorize import check_function, vectorize, vectorize_graph
 from phintys.ops.types.constant import as_tensor_variable
 
@@ -92,9 +91,7 @@ def vjp(function: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[...,
 
     def product(cotangents: Any) -> Any:
         outputs, given = [list(part) if isinstance(part, (list, tuple)) else [part] for part in (value, cotangents)]
-        # Copies: a result from which another is computed has a gradient besides the known one.
-        outputs = [tensor_copy(as_tensor_variable(output)) for output in outputs]
-        return tuple(Lop(outputs, variables, given, disconnected_inputs="ignore"))
+        return tuple(Lop(list(map(as_tensor_variable, outputs)), variables, given, disconnected_inputs="ignore"))
     return value, product
 
 

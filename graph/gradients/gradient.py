@@ -33,6 +33,7 @@ from phintys.graph.gradients.gradient_terms import (
     is_valueless,
     terms_of,
 )
+from phintys.graph.gradients.view_op import view_op
 from phintys.graph.valueless_types import DisconnectedType, NullType, disconnected_type
 from phintys.graph.variable import Variable
 from phintys.vm.call_stack import gradient_of
@@ -472,8 +473,10 @@ def Lop(f: Variable | Sequence[Variable], wrt: Variable | Sequence[Variable],
             raise TypeError(f"Lop: f must be a variable or a list of these, got {variable!r}")
     if len(outputs) != len(points):
         raise AssertionError(f"Lop: {len(outputs)} outputs but {len(points)} eval_points")
+    # As views none of them is computed from another one, or twice: the known gradient of a variable replaces what
+    # comes to it from others.
     return grad(None, wrt, consider_constant=consider_constant, disconnected_inputs=disconnected_inputs,
-                known_grads=dict(zip(outputs, points)))
+                known_grads=dict(zip(map(view_op, outputs), points)))
 
 
 def subgraph_grad(wrt: Sequence[Variable], end: Sequence[Variable], start: Mapping[Any, Any] | None = None,

@@ -9,6 +9,7 @@ from phintys.graph.apply import Apply
 from phintys.graph.config import change_flags
 from phintys.graph.gradients.forward_gradient import Rop
 from phintys.graph.gradients.gradient import float_zeros_like, grad
+from phintys.graph.gradients.view_op import view_op
 from phintys.graph.public_names import at_home
 from phintys.graph.traversal import clone_replace, graph_inputs, io_connection_pattern
 from phintys.graph.valueless_types import DisconnectedType, NullType, disconnected_type
@@ -202,7 +203,7 @@ class OpFromGraph(InnerGraphOp):
         ``reached`` says which outputs have a gradient.
         """
         def by_default(inputs, outputs, gradients, positions):
-            known = {output: gradient for output, gradient, flag in zip(outputs, gradients, reached) if flag}
+            known = {view_op(output): gradient for output, gradient, flag in zip(outputs, gradients, reached) if flag}
             if not known:
                 return [disconnected_type() for _ in positions]
             return grad(None, [inputs[position] for position in positions], known_grads=known, null_gradients="return",

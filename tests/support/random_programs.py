@@ -20,6 +20,7 @@ import numpy
 import scipy.special
 from c_calls import call_general
 from family_cases import DTYPES, LAYOUTS
+from random_derivatives import Derivatives
 from seed_ranges import main
 
 import phintys
@@ -27,7 +28,6 @@ import phintys.sparse
 import phintys.tensor as T
 from phintys import In, Out
 from phintys.debugging.debug_mode import DebugMode
-from phintys.graph.errors import NullTypeGradError
 from phintys.ifelse import ifelse
 from phintys.ops.types.tensor_type import TensorType
 
@@ -143,8 +143,8 @@ g 1 4 | ifelse(T.gt(b.sum(), 0.0123), whole(lambda a: scan(lambda row, s: n.tanh
 b[0]) <> loop(lambda row, s: n.tanh(row + s * a.dtype.type(0.5)), a, a[0] * 0)[-1] if b.sum() > 0.0123 else b[0]
 g 1 4 | whole(lambda a: ifelse(T.gt(b.sum(), 0.0123), scan(lambda row, s: s * 0.5 + row, a, b[0])[-1], a[-1]), a) \
 <> loop(lambda row, s: s * a.dtype.type(0.5) + row, a, b[0])[-1] if b.sum() > 0.0123 else a[-1]
-g 1 4 | scan(lambda row, s: ifelse(T.gt(row.sum(), s.sum()), whole(lambda s: n.tanh(s) + row, s), s * 0.5), a, b[0]) \
-<> loop(lambda row, s: n.tanh(s) + row if row.sum() > s.sum() else s * a.dtype.type(0.5), a, b[0])
+g 1 4 | scan(lambda row, s: ifelse(T.gt(row.sum(), s.sum() + 0.0123), whole(lambda s: n.tanh(s) + row, s), s * 0.5), a, b[0]) \
+<> loop(lambda row, s: n.tanh(s) + row if row.sum() > s.sum() + a.dtype.type(0.0123) else s * a.dtype.type(0.5), a, b[0])
 g 2 3 | phintys.vectorize(lambda row, other: scan(lambda x, t: x + t * 0.5, row, row[0] * 0)[-1] * other.sum())(a, b) \
 <> rows(lambda row, other: loop(lambda x, t: x + t * a.dtype.type(0.5), row, row[0] * 0)[-1] * other.sum(), a, b)
 g 2 2 | ifelse(T.gt(a.sum(), 0.0123), sparse.dot(csr(a * (b > 0)), b.T), a @ b.T) + a @ a.T \
@@ -340,6 +340,7 @@ class Program:
         if self.random.integers(3):
             self.dtypes[0] = "float64"
         self.arrays, self.variables, self.texts = [], [], []
+        self.every = self.derivatives = None
         for _ in range(self.random.integers(1, 4)):
             self.add_input(self.pick(self.dtypes), int(self.random.integers(0, 5)))
         self.inputs = len(self.arrays)
@@ -423,8 +424,7 @@ class Program:
         if value.dtype.kind in "iu" and value.size and abs(value.astype("float64")).max() > 1e5:
             return
         try:
-            variable = T.as_tensor_variable(eval(filled[0], {
-                **SYMBOLIC, **{name: self.variables[n] for name, n in names.items()}}))
+            variable = self.made(filled[0], names, self.variables)
         except Exception as error:
             raise AssertionError(f"{filled[0]} of {[(n, self.variables[n].type) for n in names.values()]}, which "
                                  f"NumPy computes") from error
@@ -435,6 +435,30 @@ class Program:
         self.arrays.append(value.astype(variable.dtype))
         self.variables.append(variable)
         self.texts.append((*filled, names))
+
+    @staticmethod
+    def made(text, names, variables):
+        """The variable of a text."""
+        return T.as_tensor_variable(eval(text, {**SYMBOLIC, **{name: variables[n] for name, n in names.items()}}))
+
+    def symbolic(self, n, variables):
+        """A value computed from other variables."""
+        return self.made(self.texts[n][0], self.texts[n][2], variables)
+
+    def exact(self, n, arrays):
+        """A value that NumPy computes from other arrays; None if it refuses."""
+        return self.evaluated(self.texts[n][1], self.texts[n][2], arrays, PLAIN)
+
+    def read_by(self, n):
+        """A value and all that it is computed from."""
+        if self.texts[n] is None:
+            return {n}
+        return {n}.union(*map(self.read_by, set(self.texts[n][2].values())))
+
+    def chain(self, n):
+        """The texts of these."""
+        return [(m, *(self.texts[m] and (self.texts[m][0], self.texts[m][2]) or ["input"]), str(self.arrays[m].dtype),
+                 self.arrays[m].shape) for m in sorted(self.read_by(n))]
 
     def evaluated(self, text, names, arrays, functions):
         """NumPy's value of a text; None if NumPy refuses it."""
@@ -447,14 +471,28 @@ class Program:
                 return None
 
     def check(self):
-        """Every step against NumPy's, then another function against these values."""
-        inputs, arguments = self.variables[:self.inputs], self.arrays[:self.inputs]
-        every = phintys.function(inputs, self.variables[self.inputs:], mode="FAST_COMPILE", on_unused_input="ignore")
-        values = [*arguments, *map(numpy.asarray, every(*arguments))]
+        """Every step against NumPy's, then other functions against these values."""
+        arguments = self.arrays[:self.inputs]
+        if self.random.integers(2):
+            self.derivatives = Derivatives(self, [self.pick(range(self.inputs, len(self.arrays)))])
+        values = self.computed(arguments)
         for n in range(self.inputs, len(values)):
             self.check_step(n, values)
         for _ in range(2):
-            Variant(self, every, values).check()
+            Variant(self, values).check()
+        if self.derivatives:
+            self.derivatives.compare_with_differences(values, self.derived)
+
+    def computed(self, arguments):
+        """The inputs, and each value without optimizations; ``derived`` are then the derivatives."""
+        if self.every is None:
+            self.every = phintys.function(self.variables[:self.inputs], [
+                *self.variables[self.inputs:], *(self.derivatives.variables if self.derivatives else [])],
+                mode="FAST_COMPILE", on_unused_input="ignore")
+        results = list(map(numpy.asarray, self.every(*[array.copy() for array in arguments])))
+        count = len(self.variables) - self.inputs
+        self.derived = results[count:]
+        return [*arguments, *results[:count]]
 
     def check_step(self, n, values):
         _, plain, names = self.texts[n]
@@ -484,8 +522,8 @@ class Program:
 class Variant:
     """One more function of a program, and a way to call it."""
 
-    def __init__(self, program, every, values, outputs=None):
-        self.program, self.every, self.values = program, every, values
+    def __init__(self, program, values, outputs=None):
+        self.program, self.values, self.derived = program, values, program.derived
         pick, count = program.pick, len(values)
         self.mode = pick(MODES)
         self.ways = {pick(WAYS) for _ in range(program.random.integers(1, 4))}
@@ -496,29 +534,13 @@ class Variant:
         wanted = set(outputs or (count - 1, *program.random.integers(count, size=2).tolist()))
         self.outputs = sorted(wanted, reverse=bool(program.random.integers(2)))
         self.stored = list(range(program.inputs)) if self.ways & {"updates", "borrowed"} else []
-        self.gradient = None
-        if program.random.integers(3) == 0:
-            self.gradient = self.make_gradient()
-
-    def make_gradient(self):
-        """The derivative of a sum of a value by the first input of its dtype."""
-        program = self.program
-        floats = [n for n in range(program.inputs) if self.values[n].dtype.kind == "f"]
-        last = program.variables[self.outputs[0]]
-        if not floats or last.dtype not in ("float64", "float32", "float16"):
-            return None
-        x = program.variables[program.pick(floats)]
-        try:
-            return T.grad(last.sum(), x, disconnected_inputs="ignore")
-        except NullTypeGradError:                   # through a list, or an op without a derivative
-            return None
+        self.derivatives = program.derivatives if outputs or program.random.integers(2) else None
 
     def compiled(self, mode, options):
         program, ways = self.program, self.ways
         inputs = program.variables[:program.inputs]
         outputs = [program.variables[n] for n in self.outputs]
-        if self.gradient is not None:
-            outputs.append(self.gradient)
+        outputs += self.derivatives.variables if self.derivatives else []
         self.shared, updates, givens = [], [], {}
         if self.stored:
             self.shared = [phintys.shared(self.values[n].copy(), borrow="borrowed" in ways) for n in self.stored]
@@ -557,11 +579,7 @@ class Variant:
         program, ways = self.program, self.ways
         arguments = self.values[:program.inputs]
         function = self.compiled(*self.mode)
-        wanted = [self.values[n] for n in self.outputs]
-        if self.gradient is not None:
-            plain = phintys.function(program.variables[:program.inputs], self.gradient, mode="FAST_COMPILE",
-                                     on_unused_input="ignore")
-            wanted.append(numpy.asarray(plain(*arguments)))
+        wanted = self.wanted()
         given = self.given(arguments)
         try:
             first = [numpy.array(result) for result in function(*given)]
@@ -594,6 +612,10 @@ class Variant:
             for variable, array in zip(self.shared, arguments):
                 variable.set_value(array.copy())
         return function
+
+    def wanted(self):
+        """What the other function computes."""
+        return [self.values[n] for n in self.outputs] + (self.derived if self.derivatives else [])
 
     def moved(self, function, first):
         """The function after all that is done with it, one after the other."""
@@ -634,7 +656,7 @@ class Variant:
 
         def work():
             for _ in range(20):
-                results = [numpy.array(result) for result in function(*arguments)]
+                results = [numpy.array(result) for result in function(*[array.copy() for array in arguments])]
                 if any([one.tobytes() != other.tobytes() for one, other in zip(first, results)]):
                     wrong.append(results)
         threads = [threading.Thread(target=work) for _ in range(3)]
@@ -646,10 +668,16 @@ class Variant:
 
     def agree(self, got, wanted, of=None):
         """Up to rounding, as far as roundings of the inputs change the values; ``of`` are positions of values."""
-        slack = None
+        of = of or self.outputs
         for position, (one, other) in enumerate(zip(got, wanted, strict=True)):
-            assert one.dtype == other.dtype, f"{self.title()}: dtype {one.dtype}, not {other.dtype}"
-            tolerance = max([EXACT.get(array.dtype.str[1:], 0) for array in self.values] or [0])
+            row = self.derivatives.rows[position - len(of)] if position >= len(of) else None
+            n = row.n if row else of[position]
+            assert one.dtype == other.dtype, f"{self.title(n)}: dtype {one.dtype}, not {other.dtype}"
+            if row and not numpy.isfinite(other).all():
+                continue                            # a pole, which rewrites may remove
+            read = sorted(self.program.read_by(n))
+            tolerance = max([EXACT.get(self.values[m].dtype.str[1:], 0) for m in read])
+            off = numpy.inf
             if one.shape == other.shape:
                 scale = abs(other.astype("complex128")).max(initial=1)
                 with numpy.errstate(all="ignore"):
@@ -658,44 +686,38 @@ class Variant:
                 off = numpy.where(same, 0, off).max(initial=0)
                 if off <= 30 * tolerance * scale:
                     continue
-            if slack is None:
-                slack = self.conditions(of or self.outputs, len(got))
-            if one.shape == other.shape and not numpy.isnan(off) and off <= 1000 * slack[position]:
+            slack = self.derivatives.slack(position - len(of), self.values) if row else self.condition(n, read)
+            if slack == numpy.inf or off <= 1000 * slack:
                 continue
-            if slack[position] == numpy.inf:
-                continue
-            raise AssertionError(f"{self.title()}, result {position}: {one.tolist()}, not {other.tolist()}; "
-                                 f"roundings change it by {slack[position]}")
+            what = f"the {row.kind} derivative by value {row.at}" if row else "the value"
+            raise AssertionError(f"{self.title(n)}, {what}, result {position}: {one.tolist()}, not {other.tolist()}; "
+                                 f"roundings change it by {slack}")
 
-    def conditions(self, outputs, count):
-        """How much roundings of all values on the way change each result: steps are computed again from values that
-        are slightly wrong. Infinite if shapes depend on them, and for derivatives and updates."""
-        program, random = self.program, numpy.random.default_rng(0)
-        worst = [0.0] * len(outputs) + [numpy.inf] * count
-        for _ in range(6):
-            values = []
-            for n, value in enumerate(self.values):
+    def condition(self, at, read):
+        """How much roundings of all values on the way change a value: steps are computed again from values that are
+        slightly wrong. Infinite if shapes depend on them."""
+        program, random, worst = self.program, numpy.random.default_rng(0), 0.0
+        for _ in range(20):
+            values = {}
+            for n in read:
+                value = self.values[n]
                 if n >= program.inputs:
-                    _, plain, names = program.texts[n]
-                    new = None if any([values[m] is None for m in names.values()]) else program.evaluated(
-                        plain, names, values, PLAIN)
+                    new = program.exact(n, values)
                     if new is None or new.shape != value.shape:
-                        values.append(None)
-                        continue
+                        return numpy.inf
                     value = new.astype(value.dtype)
                 eps = EXACT.get(value.dtype.str[1:])
                 if eps:
                     value = (value + value * eps * random.uniform(-1, 1, value.shape)
-                             + eps * 0.01 * random.uniform(-1, 1, value.shape)).astype(value.dtype)
-                values.append(value)
-            for position, n in enumerate(outputs):
-                worst[position] = max(worst[position], numpy.inf if values[n] is None else abs(
-                    values[n].astype("complex128") - self.values[n].astype("complex128")).max(initial=0))
-        return worst[:count]
+                             + eps * 0.1 * random.uniform(-1, 1, value.shape)).astype(value.dtype)
+                values[n] = value
+            worst = max(worst, abs(values[at].astype("complex128") - self.values[at].astype("complex128")).max(
+                initial=0))
+        return worst
 
-    def title(self):
-        texts = [text and text[0] for text in self.program.texts]
-        return f"{self.mode} {sorted(self.ways)} outputs {self.outputs} of {texts}"
+    def title(self, n=None):
+        chain = [text and text[0] for text in self.program.texts] if n is None else self.program.chain(n)
+        return f"seed {self.program.seed}: {self.mode} {sorted(self.ways)} outputs {self.outputs}: {chain}"
 
 
 def check(seed):

@@ -341,6 +341,9 @@ def test_lop():
     values = {x: 2.0, y: 3.0, u: 5.0, v: 7.0}
     assert at(Lop([x * y, x * x], [x, y], [u, v]), values) == [43.0, 10.0]
     assert at([Lop(x * y, x, u)], values) == [15.0]
+    product = x * y                                 # an output from which another is computed, or that is there twice
+    assert at([Lop([product, product * y], x, [u, v]), Lop([product, product], x, [u, v])], values) == [78.0, 36.0]
+    assert at([Lop([x, product], x, [u, v])], values) == [26.0]
     with pytest.raises(AssertionError):
         Lop([x, y], x, [u])
 

@@ -49,6 +49,20 @@ def test_several_outputs_and_inputs_that_are_outputs(inline):
         numpy.testing.assert_allclose(result, expected)
 
 
+def test_gradient_of_outputs_from_which_others_are_computed(inline):
+    t = T.tanh(x)
+    for outputs, formula in ([t, T.exp(t)], lambda a: T.tanh(a) + T.exp(T.tanh(a))), ([t, t], lambda a: 2 * T.tanh(a)), (
+            [x, t], lambda a: a + T.tanh(a)), ([x, x], lambda a: 2 * a):
+        op = OpFromGraph([x], outputs, inline=inline)
+        numpy.testing.assert_allclose(*at([grad(T.add(*op(x)).sum(), x), grad(formula(x).sum(), x)]))
+    op = OpFromGraph([x, y], [T.tanh(x) + y], inline=inline)        # one of its gradients is the output's as it is
+
+    def second(f):
+        first = grad((f(f(x, y), x) * z).sum(), [x, y])
+        return grad((first[0] * y + first[1] * z).sum(), x)
+    numpy.testing.assert_allclose(*at([second(op), second(lambda a, b: T.tanh(a) + b)]))
+
+
 def test_inputs_may_be_computed_outside(inline):
     inner = T.exp(x)
     op = OpFromGraph([inner, y], [inner * y], inline=inline)
