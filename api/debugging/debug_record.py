@@ -2,12 +2,15 @@
 
 This is a feature of the FunctionGraph; it changes nothing. A replaced node keeps the inputs it had when it left the
 graph, so each variable that was ever in the graph can still be computed from the graph's inputs, and the old variable
-of each rewrite can be compared with the new one.
+of each rewrite can be compared with the new one. After a rewrite that multiplies variables by a factor that cancels
+further on (`SCALING`), nodes that read such a variable and had been replaced before compute something else: pairs of
+variables that depend on it are not compared.
 """
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from phintys.graph.toposort import io_toposort
 from phintys.optimizer.passes.lazy_branches import ON_ONE_PATH
 
 if TYPE_CHECKING:
@@ -16,6 +19,9 @@ if TYPE_CHECKING:
     from phintys.graph.apply import Apply
     from phintys.graph.function_graph import FunctionGraph
     from phintys.graph.variable import Variable
+
+
+SCALING = "local_shift_exponentials"
 
 
 class ReplacementRecord:
@@ -60,9 +66,18 @@ class ReplacementRecord:
             self.reasons.pop((new, old), None)
         elif reason in ON_ONE_PATH:
             self.on_one_path.add(node)
+        elif reason == SCALING:
+            self._forget_readers({old, *node.outputs})
         else:
             self.reasons.setdefault((old, new), str(reason))
         self.events.append(("change", reason, node if isinstance(node, str) else node.op, position))
+
+    def _forget_readers(self, scaled: set[Variable]) -> None:
+        """Remove the pairs of variables that depend on some whose values change."""
+        for node in io_toposort([], [output for node in self.nodes for output in node.outputs]):
+            if not scaled.isdisjoint(node.inputs):
+                scaled.update(node.outputs)
+        self.reasons = {pair: reason for pair, reason in self.reasons.items() if scaled.isdisjoint(pair)}
 
     def makers(self) -> dict[Any, Any]:
         """Map each new variable to a list of (name of the rewrite, variable that it replaced)."""

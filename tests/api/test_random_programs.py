@@ -60,16 +60,31 @@ def test_what_long_doubles_are_compared_with(monkeypatch):
 
 
 def test_derivatives_of_random_programs():
-    for seed in range(60):
-        random_derivatives.check(seed)
+    with phintys.config.change_flags(on_opt_error="raise"):
+        assert sum([random_batches.check(seed, 8, derivatives=True) for seed in range(6)]) > 6 * 6
 
 
-def test_a_wrong_derivative_is_found(monkeypatch):
-    along = random_derivatives.Slope.along
-    monkeypatch.setattr(random_derivatives.Slope, "along", lambda self, cost: along(self, cost * 1.01))
-    with pytest.raises(AssertionError, match="first in"):
+@pytest.mark.parametrize("kind, found", [("first", "the first derivative"), ("second", "the second derivative"),
+                                         ("forward", "the forward derivative")])
+def test_a_wrong_derivative_is_found(monkeypatch, kind, found):
+    """By differences, as all modes agree on it."""
+    made = random_derivatives.Derivatives.made
+    monkeypatch.setattr(random_derivatives.Derivatives, "made", staticmethod(
+        lambda own, result, x: made(own, result * 1.001 if own == kind else result, x)))
+    with pytest.raises(AssertionError, match=found):
         for seed in range(20):
-            random_derivatives.check(seed)
+            random_batches.check(seed, 8, derivatives=True)
+
+
+def test_a_derivative_that_a_mode_gets_wrong_is_found(monkeypatch):
+    """Where differences are not compared, only the other function says otherwise."""
+    wanted = random_programs.Variant.wanted
+    monkeypatch.setattr(random_derivatives.Derivatives, "compare_with_differences", lambda *arguments: 0)
+    monkeypatch.setattr(random_programs.Variant, "wanted", lambda self: [
+        *wanted(self)[:len(self.outputs)], *[value * 1.001 for value in wanted(self)[len(self.outputs):]]])
+    with pytest.raises(AssertionError, match="derivative by value .*roundings change it by"):
+        for seed in range(20):
+            random_batches.check(seed, 8, derivatives=True)
 
 
 def test_a_wrong_step_is_found(monkeypatch):

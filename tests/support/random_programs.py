@@ -143,8 +143,10 @@ g 1 4 | ifelse(T.gt(b.sum(), 0.0123), whole(lambda a: scan(lambda row, s: n.tanh
 b[0]) <> loop(lambda row, s: n.tanh(row + s * a.dtype.type(0.5)), a, a[0] * 0)[-1] if b.sum() > 0.0123 else b[0]
 g 1 4 | whole(lambda a: ifelse(T.gt(b.sum(), 0.0123), scan(lambda row, s: s * 0.5 + row, a, b[0])[-1], a[-1]), a) \
 <> loop(lambda row, s: s * a.dtype.type(0.5) + row, a, b[0])[-1] if b.sum() > 0.0123 else a[-1]
-g 1 4 | scan(lambda row, s: ifelse(T.gt(row.sum(), s.sum() + 0.0123), whole(lambda s: n.tanh(s) + row, s), s * 0.5), a, b[0]) \
-<> loop(lambda row, s: n.tanh(s) + row if row.sum() > s.sum() + a.dtype.type(0.0123) else s * a.dtype.type(0.5), a, b[0])
+g 1 4 | scan(lambda row, s: ifelse(T.gt(row.sum(), s.sum() + 0.0123), whole(lambda s: n.tanh(s) + row, s), s * 0.5), \
+a, b[0]) \
+<> loop(lambda row, s: n.tanh(s) + row if row.sum() > s.sum() + a.dtype.type(0.0123) else s * a.dtype.type(0.5), a, \
+b[0])
 g 2 3 | phintys.vectorize(lambda row, other: scan(lambda x, t: x + t * 0.5, row, row[0] * 0)[-1] * other.sum())(a, b) \
 <> rows(lambda row, other: loop(lambda x, t: x + t * a.dtype.type(0.5), row, row[0] * 0)[-1] * other.sum(), a, b)
 g 2 2 | ifelse(T.gt(a.sum(), 0.0123), sparse.dot(csr(a * (b > 0)), b.T), a @ b.T) + a @ a.T \

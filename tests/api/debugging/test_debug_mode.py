@@ -339,6 +339,16 @@ def test_a_rewrite_that_keeps_values_passes():
     np.testing.assert_allclose(f(VALUE, VALUE), np.exp(2 * VALUE))
 
 
+def test_a_factor_that_cancels_may_be_taken_out_of_a_softmax():
+    """Exponentials, their sums and products of both change, what is computed of them does not."""
+    x = T.dmatrix()
+    softmax = T.exp(x) / T.exp(x).sum(1, keepdims=True)
+    gradient = T.grad((softmax * T.cos(T.arange(4.0))).sum(), x)
+    f = function([x], gradient, mode=DebugMode())
+    value = np.random.default_rng(0).uniform(-3, 3, (3, 4))
+    np.testing.assert_allclose(f(value), function([x], gradient, mode="FAST_COMPILE")(value))
+
+
 def test_a_rewrite_that_changes_values_is_named():
     x, y = T.dvectors("x", "y")
     f = function([x, y], T.exp(T.exp(x + y)), mode=rewriting(half_too_much))
