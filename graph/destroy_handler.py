@@ -171,14 +171,13 @@ class Memory:
         for first, *others in choices.values():
             for other in others:
                 self._join(self.root(first), self.root(other))
-        if not self._joined:                    # as nearly always; a method is asked for each operand of each node
-            known = self._roots.get
+        known, joined, readers = self._roots.get, self._joined, {}
+        if not joined:                          # as nearly always; a method is asked for each operand of each node
             self.root = lambda variable: known(variable, variable)      # type: ignore[method-assign]
-        self.readers, root = {}, self.root
-        readers = self.readers
         for node in self.order:
             for variable in node.inputs:
-                readers.setdefault(root(variable), {})[node] = None
+                readers.setdefault(self.root(variable) if joined else known(variable, variable), {})[node] = None
+        self.readers = readers
 
     def _join(self, first, second):
         """Treat two memories as one from now on, represented by a leaf if there is one."""

@@ -5,7 +5,6 @@ inner variables that represent a row in the body. Errors in them are found here.
 """
 from __future__ import annotations
 
-import logging
 from operator import index
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +24,6 @@ from phintys.ops.types.dtypes import integer_dtypes
 if TYPE_CHECKING:
     from phintys.ops.operators import TensorVariable
 
-_logger = logging.getLogger("phintys.scan_module.scan")
 OLD_KEYS = ("return_steps", "inplace")              # of Theano's first versions; the latter is what compilers find out
 
 
@@ -176,11 +174,18 @@ def _read_output(given, position):
                              f"{given}")
         return Output()
     if "taps" in given and given["taps"] is None:
-        _logger.warning("Output %s (index %d) has an initial state but taps is explicitly set to None: it means [-1]",
-                        getattr(given["initial"], "name", None), position)
+        tell("Output %s (index %d) has an initial state but taps is explicitly set to None: it means [-1]",
+             getattr(given["initial"], "name", None), position)
     taps = _taps(given.get("taps"), [-1])
     _check_taps(taps, given)
     return _single_tap(given["initial"]) if taps == [-1] else _several_taps(given["initial"], taps)
+
+
+def tell(message, *about):
+    """Warn by the logger of ``scan``."""
+    import logging  # costs 4 ms
+
+    logging.getLogger("phintys.scan_module.scan").warning(message, *about)
 
 
 def _check_taps(taps, given):

@@ -6,7 +6,6 @@ included, are found in the graph.
 """
 from __future__ import annotations
 
-import logging
 from typing import TYPE_CHECKING, Any
 
 import numpy
@@ -26,7 +25,15 @@ from phintys.ops.shape.shape import patternbroadcast, shape_i, shape_padleft, un
 from phintys.ops.types.constant import as_tensor_variable, constant
 from phintys.ops.types.tensor_type import TensorType
 from phintys.scan_module.body_call import called, described
-from phintys.scan_module.loop_arguments import as_list, integer, known_number, read_outputs, read_sequences, read_steps
+from phintys.scan_module.loop_arguments import (
+    as_list,
+    integer,
+    known_number,
+    read_outputs,
+    read_sequences,
+    read_steps,
+    tell,
+)
 from phintys.shared import SharedVariable
 from phintys.updates import OrderedUpdates, with_whole_targets
 
@@ -34,8 +41,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from phintys.modes import Mode
-
-_logger = logging.getLogger("phintys.scan_module.scan")
 
 
 def scan(fn: Callable[..., Any], sequences: Any = None, outputs_info: Any = None, non_sequences: Any = None,
@@ -207,8 +212,8 @@ def _single_step(fn, scanned, outputs, others, return_list):
     if outputs:
         check_count(fn, found, len(outputs))
     if condition is not None:
-        _logger.warning("When the number of steps is fixed and equal to 1, the provided stopping condition, %s, is "
-                        "ignored", condition)
+        tell("When the number of steps is fixed and equal to 1, the provided stopping condition, %s, is ignored",
+             condition)
     results = [unbroadcast(shape_padleft(row), 0) if isinstance(row.type, TensorType) else row for row in found]
     return _presented(results, return_list), OrderedUpdates(with_whole_targets(updates))
 

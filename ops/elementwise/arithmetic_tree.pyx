@@ -471,7 +471,7 @@ def merge_arithmetic(code):
             merged[slot] = merger.finish(branch)
         else:
             branches[slot] = branch
-    return numbered(code.input_dtypes, constants, merged, code.outputs).live()
+    return numbered(code.input_dtypes, constants, merged, code.outputs)
 
 
 cdef list branch_operands(Merger merger, tuple operands, dict constants, dict branches, dict merged):

@@ -203,7 +203,7 @@ def with_loops(code):
         if all([operand in values for operand in operands]):
             values[slot] = evaluate(loop, [values[operand] for operand in operands])
             del steps[slot]
-    return merge_arithmetic(numbered(code.input_dtypes, values, steps, code.outputs).live())
+    return merge_arithmetic(numbered(code.input_dtypes, values, steps, code.outputs))
 
 
 cdef object with_copies(code):

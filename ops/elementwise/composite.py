@@ -17,6 +17,7 @@ from phintys.ops.elementwise.scalar import cast_op
 from phintys.ops.elementwise.scalar_op import LoopedScalarOp
 from phintys.ops.elementwise.scalar_protocol import ScalarOp
 from phintys.ops.types.as_scalar import as_scalar, scalar_constant
+from phintys.ops.types.dtypes import DTYPE_NAMES
 from phintys.ops.types.scalar_type import get_scalar_type
 
 LONGEST_INLINE_TEXT = 120       # characters; longer parts of a printed Composite get a separate name
@@ -108,17 +109,16 @@ class Composite(LoopedScalarOp):
         self.nout = len(self.output_slots)
         self.slot_dtypes = self._slot_dtypes()
         self._key = (self.input_dtypes, self.steps, self.output_slots,
-                     tuple([(constant.dtype.name, constant.tobytes()) for constant in self.constants]),
-                     self.slot_dtypes)
+                     tuple([constant.tobytes() for constant in self.constants]), self.slot_dtypes)
         self._hash = hash(self._key)
         if not all([isinstance(scalar_op, LoopedScalarOp) for scalar_op, _ in self.steps]):
             self.elementwise_class, self.cannot_fail = ScalarOp.elementwise_class, False
         self._text = self._graph = None
 
     def _slot_dtypes(self):
-        dtypes = list(self.input_dtypes) + [constant.dtype.name for constant in self.constants]
+        dtypes = [*self.input_dtypes, *[DTYPE_NAMES[constant.dtype.num] for constant in self.constants]]
         for scalar_op, slots in self.steps:
-            if not all(0 <= slot < len(dtypes) for slot in slots):
+            if slots and (min(slots) < 0 or max(slots) >= len(dtypes)):
                 raise ValueError(f"Step {scalar_op} of a Composite reads slots {slots}, but there are only "
                                  f"{len(dtypes)}.")
             dtypes += scalar_op.output_dtypes(tuple([dtypes[slot] for slot in slots]))
@@ -219,7 +219,7 @@ class Composite(LoopedScalarOp):
         return tuple([self.slot_dtypes[slot] for slot in self.output_slots])
 
     def emit(self, steps, output_dtypes, slots):
-        slots = list(slots) + [steps.constant(constant, constant.dtype.name) for constant in self.constants]
+        slots = [*slots, *map(steps.constant, self.constants, self.slot_dtypes[len(self.input_dtypes):])]
         for scalar_op, operands in self.steps:
             slots += scalar_op.emit(steps, (self.slot_dtypes[len(slots)],), [slots[operand] for operand in operands])
         return [slots[output] for output in self.output_slots]

@@ -6,6 +6,7 @@ scalar op is a Composite contributes the steps of that Composite, so Composites 
 """
 from phintys.graph.trace import is_in_parts
 from phintys.graph.variable import Constant
+from phintys.ops.types.dtypes import DTYPE_NAMES
 
 
 def is_inlined(variable):
@@ -45,7 +46,7 @@ class Assembly:
 
     def constant(self, value):
         """The slot of a constant."""
-        signature = (value.dtype.name, value.tobytes())
+        signature = (DTYPE_NAMES[value.dtype.num], value.tobytes())
         number = self.constants.get(signature)
         if number is None:
             number = self.constants[signature] = len(self.constant_values)

@@ -9,7 +9,7 @@ import importlib
 
 import numpy
 
-from phintys.ops.types.dtypes import CHARACTERS, upcast
+from phintys.ops.types.dtypes import CHARACTERS, DTYPE_NAMES, upcast
 from phintys.vm.kernel_spec import spec_of
 
 DTYPE_OF_CHARACTER = {character: dtype for dtype, character in CHARACTERS.items()}
@@ -106,14 +106,18 @@ class ScalarCode:
         self.input_dtypes, self.constants, self.outputs = tuple(input_dtypes), tuple(constants), tuple(outputs)
         self.steps = tuple([(loop, tuple(operands), tuple(dtypes)) for loop, operands, dtypes in steps])
         self.first_step = len(self.input_dtypes) + len(self.constants)
-        dtypes = [*self.input_dtypes, *[constant.dtype.name for constant in self.constants]]
+        dtypes = dict(enumerate(self.input_dtypes))
+        for constant in self.constants:
+            dtypes[len(dtypes)] = DTYPE_NAMES.get(constant.dtype.num)
         for step in self.steps:
-            _check(step, dtypes)
-            dtypes.append(step[2][-1])
+            _, operands, signature = step
+            if tuple([dtypes.get(operand) for operand in operands]) != signature[:-1]:
+                _refuse(step, dtypes)
+            dtypes[len(dtypes)] = signature[-1]
         for slot in self.outputs:
-            if not 0 <= slot < len(dtypes):
+            if slot not in dtypes:
                 raise ValueError(f"slot {slot} does not exist; there are {len(dtypes)}")
-        self.dtypes = tuple(dtypes)
+        self.dtypes = tuple(dtypes.values())
 
     @property
     def spec(self):
@@ -148,13 +152,7 @@ class ScalarCode:
 
     def live(self):
         """What the results depend on, and all inputs."""
-        wanted = set(self.outputs)
-        constants, steps = self.by_slot()
-        for slot in reversed(steps):
-            if slot in wanted:
-                wanted.update(steps[slot][1])
-        return numbered(self.input_dtypes, {slot: value for slot, value in constants.items() if slot in wanted},
-                        {slot: step for slot, step in steps.items() if slot in wanted}, self.outputs)
+        return numbered(self.input_dtypes, *self.by_slot(), self.outputs)
 
     @property
     def listing(self):
@@ -169,20 +167,27 @@ class ScalarCode:
         return f"<ScalarCode {'; '.join(self.listing)}>"
 
 
-def _check(step, dtypes):
-    """Raise an error if a step does not fit the dtypes of the slots before it."""
+def _refuse(step, dtypes):
+    """Raise the error for a step that does not fit the dtypes of the slots before it."""
     loop, operands, signature = step
     if len(signature) != len(operands) + 1:
         raise TypeError(f"{loop_name(loop)} takes {len(signature) - 1} operands, not {len(operands)}")
     for operand, dtype in zip(operands, signature):
-        if not 0 <= operand < len(dtypes):
+        if operand not in dtypes:
             raise ValueError(f"{loop_name(loop)} reads slot {operand}; there are {len(dtypes)} before it")
         if dtypes[operand] != dtype:
             raise TypeError(f"{loop_name(loop)} requires {dtype}, but slot {operand} is {dtypes[operand]}")
 
 
 def numbered(input_dtypes, constants, steps, outputs):
-    """The code of {key: constant} and {key: step}, where keys are any but those of the inputs: 0, 1, and so on."""
+    """The code of {key: constant} and {key: step}, where keys are any but those of the inputs: 0, 1, and so on; without
+    what no result depends on."""
+    wanted = set(outputs)
+    for key in reversed(steps):
+        if key in wanted:
+            wanted.update(steps[key][1])
+    constants = {key: value for key, value in constants.items() if key in wanted}
+    steps = {key: step for key, step in steps.items() if key in wanted}
     number = {key: slot for slot, key in enumerate([*range(len(input_dtypes)), *constants, *steps])}
     return ScalarCode(input_dtypes, constants.values(),
                       [(loop, [number[operand] for operand in operands], dtypes)
@@ -242,7 +247,7 @@ class CodeBuilder:
 
     def join(self, code, slots):
         """Append a whole code whose inputs are in these slots; returns the slots of its results."""
-        slot_of = [*slots, *[self.constant(value, value.dtype.name) for value in code.constants]]
+        slot_of = [*slots, *map(self.constant, code.constants, code.dtypes[len(code.input_dtypes):])]
         for loop, operands, dtypes in code.steps:
             slot_of.append(self._append(loop, tuple([slot_of[operand] for operand in operands]), dtypes))
         return [slot_of[slot] for slot in code.outputs]

@@ -49,6 +49,6 @@ def scalar_body(program, n_sequences, taps, n_stacked, n_carried, is_while):
         elif instruction.name not in ("DROP", "HALT"):
             return None
     try:
-        return ScalarBody(builder.finish(results).live(), n_sequences, taps, n_carried, is_while)
+        return ScalarBody(builder.finish(results), n_sequences, taps, n_carried, is_while)
     except ValueError:                      # too large, or a condition of a dtype that is rare
         return None

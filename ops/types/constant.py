@@ -11,8 +11,8 @@ from phintys.graph.apply import Apply
 from phintys.graph.config import config
 from phintys.graph.public_names import at_home
 from phintys.graph.variable import Constant, Variable
-from phintys.ops.types.dtypes import FLOAT_DTYPES, INT_DTYPES, NUMPY_DTYPES, canonical_dtype
-from phintys.ops.types.tensor_type import DTYPE_NAMES, TensorType, known_type
+from phintys.ops.types.dtypes import DTYPE_NAMES, FLOAT_DTYPES, INT_DTYPES, NUMPY_DTYPES, canonical_dtype
+from phintys.ops.types.tensor_type import TensorType, known_type
 
 SHARED_RANGE = 10            # constants up to this magnitude are shared
 MOST_SHARED = 10000

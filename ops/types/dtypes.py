@@ -31,6 +31,8 @@ continuous_dtypes = frozenset(CONTINUOUS_DTYPES)
 NUMPY_DTYPES = {name: numpy.dtype(name) for name in ALL_DTYPES}
 TYPE_NUMBERS = {name: dtype.num for name, dtype in NUMPY_DTYPES.items()}
 CHARACTERS = {name: dtype.char for name, dtype in NUMPY_DTYPES.items()}
+# Type number → name, including C types without a separate dtype here (longlong); NumPy takes 3 us to make a name.
+DTYPE_NAMES = {numpy.dtype(code).num: numpy.dtype(code).name for code in numpy.typecodes["AllInteger"] + "?efdFD"}
 
 # Complex dtype → the dtype of its real and imaginary part.
 REAL_PART = {"complex64": "float32", "complex128": "float64"}

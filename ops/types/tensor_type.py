@@ -17,7 +17,14 @@ from phintys.graph.config import config
 from phintys.graph.public_names import at_home
 from phintys.graph.type import Type
 from phintys.graph.variable import Variable
-from phintys.ops.types.dtypes import NUMPY_DTYPES, TYPE_NUMBERS, canonical_dtype, discrete_dtypes, upcast
+from phintys.ops.types.dtypes import (
+    DTYPE_NAMES,
+    NUMPY_DTYPES,
+    TYPE_NUMBERS,
+    canonical_dtype,
+    discrete_dtypes,
+    upcast,
+)
 from phintys.ops.types.refused_values import above_integers, inexact, not_numbers, shortened
 from phintys.vm.abi import LARGEST_RANK
 from phintys.vm.places import HOST
@@ -35,9 +42,6 @@ RANK_NAMES = {(): "scalar", (False,): "vector", (False, False): "matrix", (True,
 TOLERANCES = {"float16": (1e-3, 1e-3), "float32": (1e-5, 1e-5), "complex64": (1e-5, 1e-5)}
 DEFAULT_TOLERANCE = (1e-5, 1e-8)
 VALID = "value is valid"
-
-# Type number → name, including C types without a separate dtype here (longlong); NumPy takes 3 us to make a name.
-DTYPE_NAMES = {numpy.dtype(code).num: numpy.dtype(code).name for code in numpy.typecodes["AllInteger"] + "?efdFD"}
 
 # Every distinct (dtype, broadcastable, shape) has a number, which ops use as a key for cached properties of operand
 # types; this is faster than hashing strings and tuples of flags.

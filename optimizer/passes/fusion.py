@@ -226,60 +226,48 @@ class Chunk:
         What the kernel reads.
     waiting : dict
         Each result of the nodes → how many of its readers are not in the chunk. Those with readers left are outputs.
+    outputs : int
+        How many these are.
     steps : int
     """
 
-    def __init__(self, fgraph):
-        self.clients = fgraph.clients
-        self.nodes, self.inputs, self.waiting, self.steps = [], set(), {}, 0
+    def __init__(self, clients):
+        self.clients = clients
+        self.nodes, self.inputs, self.waiting, self.outputs, self.steps = [], set(), {}, 0, 0
 
-    def has_room_for(self, node):
-        """Whether the kernel is small enough with the node, too; one node always is."""
-        if not self.nodes:
-            return True
-        return self.steps + steps_in(node) <= STEPS and self.operands_with(node) <= OPERANDS
-
-    def operands_with(self, node):
-        """How many inputs and outputs the kernel has with the node, too; 0 if there are few by any count."""
-        fresh, wanted = self.read_first_by(node), self.wanted(node)
-        if len(self.inputs) + len(self.waiting) + len(fresh) + len(wanted) <= OPERANDS:
-            return 0
-        outputs = sum([count > 0 for count in self.waiting.values()]) - self.read_last_by(node) + len(wanted)
-        return len(self.inputs | fresh) + outputs
-
-    def add(self, node):
-        """Add a node, whose inputs that nothing in the chunk computes become inputs of the chunk."""
-        self.inputs |= self.read_first_by(node)
-        self.steps += steps_in(node)
+    def takes(self, node):
+        """Add a node, unless the kernel would be too large with it; return whether it was added. One always is."""
+        clients, waiting, inputs, times = self.clients, self.waiting, self.inputs, {}
         for variable in node.inputs:
-            if variable in self.waiting:
-                self.waiting[variable] -= 1
-        for out in self.wanted(node):
-            self.waiting[out] = len(self.clients[out])
+            times[variable] = times.get(variable, 0) + 1
+        fresh = [variable for variable in times
+                 if variable not in waiting and variable not in inputs and not is_inlined(variable)]
+        wanted = [out for out in node.outputs if clients[out]]
+        outputs, steps = self.outputs + len(wanted), self.steps + steps_in(node)
+        for variable, count in times.items():
+            if waiting.get(variable) == count:          # nothing but the chunk reads it any more
+                outputs -= 1
+        if self.nodes and (steps > STEPS or len(inputs) + len(fresh) + outputs > OPERANDS):
+            return False
         self.nodes.append(node)
-
-    def wanted(self, node):
-        """The node's results that have a reader."""
-        return [out for out in node.outputs if self.clients[out]]
-
-    def read_first_by(self, node):
-        """The inputs of the node that no node of the chunk computes."""
-        return {variable for variable in node.inputs if variable not in self.waiting and not is_inlined(variable)}
-
-    def read_last_by(self, node):
-        """How many results of the chunk have no reader left after the node."""
-        return sum([self.waiting[variable] <= node.inputs.count(variable)
-                    for variable in dict.fromkeys(node.inputs) if variable in self.waiting])
+        inputs.update(fresh)
+        self.outputs, self.steps = outputs, steps
+        for variable, count in times.items():
+            if variable in waiting:
+                waiting[variable] -= count
+        for out in wanted:
+            waiting[out] = len(clients[out])
+        return True
 
 
 def chunks_of(fgraph, members):
     """Cut a group, in order, where a kernel would become too large: lists of nodes."""
-    chunk = Chunk(fgraph)
+    chunk = Chunk(fgraph.clients)
     for node in members:
-        if not chunk.has_room_for(node):
+        if not chunk.takes(node):
             yield chunk.nodes
-            chunk = Chunk(fgraph)
-        chunk.add(node)
+            chunk = Chunk(fgraph.clients)
+            chunk.takes(node)
     if chunk.nodes:
         yield chunk.nodes
 

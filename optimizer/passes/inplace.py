@@ -153,11 +153,9 @@ class _Marks:
 
 def mark_temporaries(order, destruction, marks):
     """Mark nodes that are the last reader, in this order, of a value that they can overwrite."""
-    root_of, last = destruction.memory.root, {}
-    for node in order:
-        for variable in node.inputs:
-            last[root_of(variable)] = node
+    root_of = destruction.memory.root
     number = {node: position for position, node in enumerate(order)}
+    last = {root: max(readers, key=number.get) for root, readers in destruction.memory.readers.items()}
     for node in order:
         if node in destruction.commits:
             continue

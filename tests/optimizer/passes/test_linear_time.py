@@ -124,8 +124,9 @@ def work(make, length):
 
 @pytest.mark.parametrize("name", CASES)
 def test_lines_grow_linearly(name):
-    """Three times the graph: three times the lines."""
+    """Three times the graph: three times the lines, and what it takes if it becomes several kernels, not one: then some
+    may work in place."""
     work(CASES[name], 4)                   # what is set up once does not count
     nodes, lines = work(CASES[name], 64)
     more_nodes, more_lines = work(CASES[name], 192)
-    assert more_lines / more_nodes < 1.15 * lines / nodes
+    assert more_lines / more_nodes < 1.2 * lines / nodes
