@@ -18,11 +18,18 @@
  * rounds, which are slower; in others now and then a layout is missed, so only `1` is an answer. Since a bad first
  * placement can cost years, a round ends after some placements, and the next one ranks values in another way.
  *
- * `search_improve` is for inputs at which that fails: values are placed one by one at the lowest free offset; those
+ * `search_niches` goes another way, which is better where hardly any memory may stay free, or only for a part of time. A
+ * `niche` is a part of time in which the floor is the same, with higher floors beside it. In each of its sections some
+ * value begins at the floor, or memory stays free there: then the floor rises to what could hold the next value. The
+ * section that is tried next is one with few such values and little free memory, of those that had no room before
+ * the more often. Reasons are those of all floors below a value, but not of the values that could hold the next one.
+ *
+ * `search_improve` is for inputs at which both fail: values are placed one by one at the lowest free offset; those
  * that end highest come earlier in the next round. */
 #ifndef PHINTYS_LAYOUT_SEARCH_H
 #define PHINTYS_LAYOUT_SEARCH_H
 
+#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,6 +66,12 @@ typedef struct {
     long placements, most;
     double until;
     uint64_t random;
+    /* In niches: of a section the lowest values that are not placed, how many there are, the least size of them, and
+     * what the others need above them; whether these must be found again; how often it had no room. */
+    int64_t *low, *step, *next;
+    int *choices, by_walls;
+    char* stale;
+    double* blame;
 } search;
 
 /* A part of time, its values, and the last value that was placed in it (-1: none), at `at`. */
@@ -356,6 +369,219 @@ static int search_fit(search* s, int* values, long most) {
     search_reset(s);
     s->most = most;
     return search_parts(s, (search_part){values, s->count, -1, -1, -1, 0}, s->stack) && !s->failed;
+}
+
+/* ---- niches ------------------------------------------------------------------------------------------------------ */
+static void search_renew(search* s, int value) { memset(s->stale + s->begin[value], 1, s->end[value] - s->begin[value]); }
+
+static void search_go_back(search* s, size_t floors, size_t leasts) {
+    for (size_t each = leasts; each < s->leasts.used; each++) search_renew(s, s->leasts.numbers[each].at);
+    search_restore(s, &s->floors, floors, s->floor, s->floor_reason);
+    search_restore(s, &s->leasts, leasts, s->least, s->least_reason);
+}
+
+static int search_no_room(search* s, int section, const uint64_t* reason) {
+    memcpy(s->conflict, reason, s->words * 8);
+    s->blame[section]++;
+    return 0;
+}
+
+/* A value that is not placed is not below `least`. 0 if it has no room there; then `conflict` says why. */
+static int search_heave(search* s, int value, int64_t least, int section, const uint64_t* reason) {
+    if (s->placed[value] || s->least[value] >= least) return 1;
+    if (least + s->size[value] > s->capacity) return search_no_room(s, section, reason);
+    search_note(s, &s->leasts, value, s->least[value], s->least_reason + value * s->words);
+    s->least[value] = least;
+    memcpy(s->least_reason + value * s->words, reason, s->words * 8);
+    search_renew(s, value);
+    return 1;
+}
+
+/* Add the reasons why values of a section are above its floor, and the floor where it is. */
+static void search_explain(const search* s, int section, uint64_t* reason) {
+    search_unite(reason, s->floor_reason + section * s->words, s->words);
+    for (int each = s->alive_from[section]; each < s->alive_from[section + 1]; each++) {
+        int value = s->alive[each];
+        if (!s->placed[value] && s->least[value] > s->floor[section])
+            search_unite(reason, s->least_reason + value * s->words, s->words);
+    }
+}
+
+/* Look which values can be at the floor of a section; it rises to the lowest. 0 if what is left has no room, or has
+ * none above those at the floor. */
+static int search_look(search* s, int section) {
+    if (s->stale[section]) {
+        int64_t low = INT64_MAX, next = INT64_MAX, sum = 0, step = INT64_MAX;
+        int found = 0;
+        for (int each = s->alive_from[section]; each < s->alive_from[section + 1]; each++) {
+            int value = s->alive[each];
+            int64_t least = s->least[value], size = s->size[value];
+            if (s->placed[value] || least > low) {
+                if (!s->placed[value] && least < next) next = least;
+                continue;
+            }
+            if (least < low) { next = low; low = least; found = 0; sum = 0; step = INT64_MAX; }
+            found++;
+            sum += size;
+            if (size < step) step = size;
+        }
+        s->low[section] = low;
+        s->next[section] = next == INT64_MAX ? 0 : next - sum;
+        s->step[section] = step;
+        s->choices[section] = found;
+        s->stale[section] = 0;
+    }
+    int64_t low = s->low[section];
+    if (low == s->floor[section] && s->next[section] + s->rest[section] <= s->capacity) return 1;
+    uint64_t reason[s->words];
+    memset(reason, 0, sizeof reason);
+    search_explain(s, section, reason);
+    if ((low > s->next[section] ? low : s->next[section]) + s->rest[section] > s->capacity)
+        return search_no_room(s, section, reason);
+    search_raise_floor(s, section, low, reason);
+    return 1;
+}
+
+typedef struct { int from, to, section; int64_t wall; } search_niche;           /* from <= section < to */
+
+static int64_t search_wall(const search* s, int section) {
+    return section < 0 || section >= s->sections || !s->rest[section] ? INT64_MAX : s->floor[section];
+}
+
+/* Choose a section of a niche: the floor is the same from end to end, and higher beside it. 0 if some section has no
+ * room; `section` is -1 if all values are placed. */
+static int search_choose(search* s, search_niche* chosen) {
+    double least = INFINITY;
+    chosen->section = -1;
+    for (int section = 0; section < s->sections; section++)
+        if (s->rest[section] && !search_look(s, section)) return 0;
+    for (int from = 0, to; from < s->sections; from = to) {
+        to = from + 1;
+        if (!s->rest[from]) continue;
+        int64_t floor = s->floor[from], step = s->step[from];
+        for (; to < s->sections && s->rest[to] && s->floor[to] == floor; to++)
+            if (s->step[to] < step) step = s->step[to];
+        int64_t left = search_wall(s, from - 1), right = search_wall(s, to), wall = left < right ? left : right;
+        if (wall < floor) continue;
+        if (wall - floor < step) step = wall - floor;
+        for (int section = from; section < to; section++) {
+            int64_t slack = s->capacity - floor - s->rest[section];
+            double cost = (0.01 + (double)slack / s->capacity) / s->blame[section]
+                          * (s->choices[section] + (slack >= step));
+            if (cost >= least) continue;
+            least = cost;
+            *chosen = (search_niche){from, to, section, wall};
+        }
+    }
+    return 1;
+}
+
+/* Place a value in a niche. */
+static int search_put(search* s, int value) {
+    int64_t end = s->least[value] + s->size[value];
+    uint64_t reason[s->words];
+    s->offset[value] = s->least[value];
+    s->placed[value] = 1;
+    search_renew(s, value);
+    for (int section = s->begin[value]; section < s->end[value]; section++) {
+        s->rest[section] -= s->size[value];
+        memcpy(reason, s->floor_reason + section * s->words, sizeof reason);
+        search_unite(reason, s->least_reason + value * s->words, s->words);
+        search_add(reason, value);
+        search_raise_floor(s, section, end, reason);
+    }
+    for (int each = s->beside_from[value]; each < s->beside_from[value + 1]; each++) {
+        int other = s->beside[each], section = s->begin[value] > s->begin[other] ? s->begin[value] : s->begin[other];
+        if (!search_heave(s, other, end, section, s->floor_reason + section * s->words)) return 0;
+    }
+    return 1;
+}
+
+static int search_touches(const search* s, int value, const search_niche* niche) {
+    return s->by_walls ? (s->begin[value] == niche->from) + (s->end[value] == niche->to) : 0;
+}
+
+/* The values that can be at the floor of a section, in the order in which they are tried. */
+static int search_choices(const search* s, const search_niche* niche, int* choices) {
+    int found = 0;
+    for (int each = s->alive_from[niche->section]; each < s->alive_from[niche->section + 1]; each++) {
+        int value = s->alive[each], place = found, touches = search_touches(s, value, niche);
+        if (s->placed[value] || s->least[value] > s->floor[niche->section]) continue;
+        for (; place > 0; place--) {
+            int other = choices[place - 1], others = search_touches(s, other, niche);
+            if (others > touches || (others == touches && s->rank[other] < s->rank[value])) break;
+            choices[place] = other;
+        }
+        choices[place] = value;
+        found++;
+    }
+    return found;
+}
+
+/* Nothing is at the floor of a section: it rises to what could hold the next value there. 0 if it cannot. */
+static int search_lift(search* s, const search_niche* niche, uint64_t* reason) {
+    int section = niche->section;
+    int64_t floor = s->floor[section], to = niche->wall;
+    for (int other = niche->from; other < niche->to; other++) {
+        if (s->step[other] >= to - floor) continue;
+        for (int each = s->alive_from[other]; each < s->alive_from[other + 1]; each++) {
+            int value = s->alive[each];
+            if (s->placed[value] || s->least[value] > floor || s->size[value] >= to - floor) continue;
+            if (s->begin[value] > section || s->end[value] <= section) to = floor + s->size[value];
+        }
+    }
+    if (to == INT64_MAX || to + s->rest[section] > s->capacity) return search_no_room(s, section, reason);
+    if (search_wall(s, niche->from - 1) < INT64_MAX)
+        search_unite(reason, s->floor_reason + (niche->from - 1) * s->words, s->words);
+    if (search_wall(s, niche->to) < INT64_MAX)
+        search_unite(reason, s->floor_reason + niche->to * s->words, s->words);
+    search_raise_floor(s, section, to, reason);
+    for (int each = s->alive_from[section]; each < s->alive_from[section + 1]; each++)
+        if (!search_heave(s, s->alive[each], to, section, reason)) return 0;
+    return 1;
+}
+
+/* Place all values that are left, niche by niche. */
+static int search_fill(search* s, int* stack) {
+    size_t floors = s->floors.used, leasts = s->leasts.used;
+    uint64_t reason[s->words];
+    search_niche niche;
+    while (search_choose(s, &niche)) {
+        if (niche.section < 0) return 1;
+        size_t higher = s->floors.used, greater = s->leasts.used;
+        int found = search_choices(s, &niche, stack);
+        memset(reason, 0, sizeof reason);
+        search_explain(s, niche.section, reason);
+        for (int each = 0; each < found; each++) {
+            int value = stack[each], alike = 0;
+            for (int before = 0; before < each && !alike; before++) alike = search_is_like(s, value, stack[before]);
+            if (alike) continue;
+            if (++s->placements > s->most || (s->placements % 64 == 0 && search_now() > s->until)) s->failed = 1;
+            if (s->failed) return 0;
+            if (search_put(s, value) && search_fill(s, stack + found)) return 1;
+            if (s->failed) return 0;
+            search_unplace(s, value);
+            search_renew(s, value);
+            search_go_back(s, higher, greater);
+            if (!search_contains(s->conflict, value)) goto failed;
+            search_remove(s->conflict, value);
+            search_unite(reason, s->conflict, s->words);
+        }
+        for (int section = niche.from; section < niche.to; section++)
+            if (s->stale[section]) search_look(s, section);
+        if (!search_lift(s, &niche, reason)) break;
+    }
+failed:
+    search_go_back(s, floors, leasts);
+    return 0;
+}
+
+static int search_niches(search* s, int* values, long most) {
+    search_reset(s);
+    s->most = most;
+    memset(s->stale, 1, s->sections);
+    search_rank(s, &(search_part){values, s->count, 0, s->sections, -1, 0}, s->stack);
+    return search_fill(s, s->stack) && !s->failed;
 }
 
 /* ---- one by one -------------------------------------------------------------------------------------------------- */

@@ -44,8 +44,16 @@ cdef extern from "layout_search.h":
         search_trail floors, leasts, lows
         double until
         uint64_t random
+        int64_t *low
+        int64_t *step
+        int64_t *next
+        int *choices
+        int by_walls
+        char *stale
+        double *blame
     double search_now() nogil
     int search_fit(search* s, int* values, long most) nogil
+    int search_niches(search* s, int* values, long most) nogil
     int64_t search_improve(search* s, int* order, int64_t bound, int64_t size, int64_t* best, double* priorities) nogil
 
 SHARES = 0.7, 0.8, 0.2              # of the time: when fitting and improving end; the most for a size in between
@@ -85,7 +93,7 @@ def searched(sizes, begins, ends, lives, offsets, bound, seconds):
 cdef class _Search:
     """The memory of a search, and the orders in which it tries values."""
     cdef search state
-    cdef void* blocks[32]
+    cdef void* blocks[40]
     cdef int taken
     cdef int *order
     cdef int *values
@@ -111,6 +119,9 @@ cdef class _Search:
         s.rank, s.lowest = <int*>self.take(count, 4), <int*>self.take(sections, 4)
         s.queue = <int*>self.take(max(sections, count), 4)
         s.placed, s.queued = <char*>self.take(count, 1), <char*>self.take(sections, 1)
+        s.low, s.step = <int64_t*>self.take(sections, 8), <int64_t*>self.take(sections, 8)
+        s.next, s.choices = <int64_t*>self.take(sections, 8), <int*>self.take(sections, 4)
+        s.stale, s.blame = <char*>self.take(sections, 1), <double*>self.take(sections, 8)
         s.stack = <int*>self.take(2 * count * (count + 4), 4)
         self.order, self.values = <int*>self.take(count, 4), <int*>self.take(count, 4)
         self.best, self.priorities = <int64_t*>self.take(count, 8), <double*>self.take(2 * count, 8)
@@ -156,45 +167,62 @@ cdef class _Search:
     def better(self, offsets, bound, seconds):
         """Fit values into the bound; then improve the layout; then fit them into sizes between the two."""
         start, size = search_now(), max([offset + length for offset, length in zip(offsets, self.sizes)])
-        found = self.fit(bound, self.rounds(), start + SHARES[0] * seconds)
+        found = self.fit(bound, [self.rounds(), self.niches()], start + SHARES[0] * seconds)
         if found is not None:
             return found
         found, size, order = self.improve(offsets, size, bound, start + SHARES[1] * seconds)
         while size > bound and search_now() < start + seconds:
             until = min(start + seconds, search_now() + SHARES[2] * seconds)
-            fitting = self.fit(size - max(64, (size - bound) // 640 * 64), self.near(order), until)
+            fitting = self.fit(size - max(64, (size - bound) // 640 * 64), [self.near(order), self.niches()], until)
             if fitting is None:
                 break
             found, size = fitting, max([offset + length for offset, length in zip(fitting, self.sizes)])
         return found
 
-    cdef fit(self, int64_t capacity, rounds, double until):
-        """Offsets below the capacity, if some are found in the time by one of the rounds; else None."""
+    cdef fit(self, int64_t capacity, kinds, double until):
+        """Offsets below the capacity, if some are found in the time by one of the rounds; else None.
+
+        ``kinds``: generators of rounds; each has the same share of the time.
+        """
         cdef search* s = &self.state
-        cdef int value, found, key
+        cdef int value, found, key, in_niches
         cdef long most
+        cdef double start
         for place, number in enumerate(sorted(range(s.count), key=self.begins.__getitem__)):
             self.values[place] = number
-        s.capacity, s.until = capacity, until
-        for keys, careful, limit in rounds:
-            if search_now() >= until:
-                return None
+        for place in range(s.sections):
+            s.blame[place] = 1
+        s.capacity, s.until, spent = capacity, until, [0.0] * len(kinds)
+        while (start := search_now()) < until:
+            kind = spent.index(min(spent))
+            keys, manner, limit = next(kinds[kind])
             for key in range(SEARCH_KEYS):
                 s.keys[key] = keys[key]
-            s.careful, most = careful, limit
+            s.careful = s.by_walls = manner
+            most, in_niches = limit, kind
             with nogil:
-                found = search_fit(s, self.values, most)
+                found = search_niches(s, self.values, most) if in_niches else search_fit(s, self.values, most)
             if found:
                 return [s.offset[value] for value in range(s.count)]
+            spent[kind] += search_now() - start
+
+    def niches(self):
+        """Yield (keys, by walls, placements) for the search by niches: once plainly, then with ranks by chance."""
+        chance, plain = Random(1), [1.0] * self.state.count
+        for number in numbers(1):
+            for way in (AREA, PRESSURE, LIFE), (LIFE, PRESSURE, AREA), (PRESSURE, AREA, LIFE):
+                for by_walls in (False, True):
+                    self.measure(plain if number == 1 else [chance.uniform(0.8, 1.25) for _ in plain])
+                    yield way, by_walls, self.state.count + FEWEST * luby(number)
 
     def rounds(self):
         """Yield (keys, careful, placements): each way plainly, and with ranks that chance changes."""
         cdef int count = self.state.count
         chance, plain = Random(0), [1.0] * count
         for number in numbers(1):
-            self.measure(plain)
             for careful in (False, True):
                 for way in WAYS:
+                    self.measure(plain)
                     yield way, careful, count << min(number, 20)
             for way in WAYS:
                 self.measure([chance.uniform(0.8, 1.25) for _ in range(count)])

@@ -86,7 +86,7 @@ def cut_rectangle(seed, pieces):
 
 
 @pytest.mark.parametrize("seed", [0, 2, 3])
-@pytest.mark.parametrize("pieces", [20, 40, 80, 120])
+@pytest.mark.parametrize("pieces", [20, 40, 80, 120, 300])
 def test_what_orders_leave_is_searched(seed, pieces):
     """Orders alone need up to 1.4 of the height; the search finds a layout without a gap within milliseconds."""
     values = cut_rectangle(seed, pieces)
