@@ -18,7 +18,7 @@
  * rounds, which are slower; in others now and then a layout is missed, so only `1` is an answer. Since a bad first
  * placement can cost years, a round ends after some placements, and the next one ranks values in another way.
  *
- * `search_niches` goes another way, which is better where hardly any memory may stay free, or only for a part of time. A
+ * `search_niches` goes another way, which is better where hardly any memory may stay free for any time. A
  * `niche` is a part of time in which the floor is the same, with higher floors beside it. In each of its sections some
  * value begins at the floor, or memory stays free there: then the floor rises to what could hold the next value. The
  * section that is tried next is one with few such values and little free memory, of those that had no room before
@@ -372,7 +372,9 @@ static int search_fit(search* s, int* values, long most) {
 }
 
 /* ---- niches ------------------------------------------------------------------------------------------------------ */
-static void search_renew(search* s, int value) { memset(s->stale + s->begin[value], 1, s->end[value] - s->begin[value]); }
+static void search_renew(search* s, int value) {                /* its sections are looked at again */
+    memset(s->stale + s->begin[value], 1, s->end[value] - s->begin[value]);
+}
 
 static void search_go_back(search* s, size_t floors, size_t leasts) {
     for (size_t each = leasts; each < s->leasts.used; each++) search_renew(s, s->leasts.numbers[each].at);
