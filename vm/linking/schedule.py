@@ -10,7 +10,9 @@ graph's own depth-first order, the one with the lower peak is used, or the lower
 its peak is higher than what a single node needs, a third one is tried: depth first, with the operands first that need
 most memory for a while, as is good for trees. Then ``lower_peaks`` looks for a better one: it finds the best order of
 few nodes, and of parts of longer ones, by going through the sets of nodes that can have run, those with the lowest peak
-first. A node that holds a graph, as a loop does, needs the peak of that graph while it runs.
+first. For series-parallel graphs of up to about 15 nodes that is the best order of all; for such graphs of 20 to 25
+nodes the peak is nearly always the lowest (tests compare it with all orders). A node that holds a graph, as a loop
+does, needs the peak of that graph while it runs.
 
 Nodes that overwrite an input run after the other readers of that memory, as the graph's ``orderings`` require. Nodes
 that overwrite shared values with their updates run last, in their own order; what they read stays alive to the end.
@@ -75,14 +77,16 @@ def schedule(fgraph, weigh=weight_of):
 def _ordered(nodes, values, orderings):
     if len(nodes) < 3:
         return nodes
-    least = values.least(nodes)
-    if values.peak(nodes) <= least:
+    least, found = values.least(nodes), [(nodes, values.alive(nodes))]
+    if max(found[0][1]) <= least:
         return nodes
-    greedy = _greedy_order(nodes, values, orderings)
-    order = values.best(nodes, greedy)
-    if values.peak(order) > least:
-        order = values.best(nodes, greedy, _order_by_operands(nodes, values, orderings))
-    return lower_peaks(order, values, orderings)
+    for other in _greedy_order, _order_by_operands:
+        order = other(nodes, values, orderings)
+        found.append((order, values.alive(order)))
+        order, alive = values.best(found)
+        if max(alive) <= least:
+            return order
+    return lower_peaks(order, alive, values, orderings)
 
 
 def _ordered_by_regions(fgraph, regions, nodes, last, weigh):
@@ -153,12 +157,12 @@ class _Values:
         """Return the largest weight alive at one time."""
         return max(self.alive(order), default=0)
 
-    def best(self, *orders):
-        """Return the order with the lowest peak; of those that are as good but for small values, that with the least
-        alive on average, because what is small by its rank may be large."""
-        alive = [self.alive(order) for order in orders]
-        enough = min(map(max, alive)) * (1 + SMALL)
-        return orders[min([(sum(each), number) for number, each in enumerate(alive) if max(each) <= enough])[1]]
+    @staticmethod
+    def best(found):
+        """Of orders with what is alive in each, return the one with the lowest peak; of those that are as good but for
+        small values, the one with the least alive on average, because what is small by its rank may be large."""
+        enough = min([max(alive) for _, alive in found]) * (1 + SMALL)
+        return min([order for order in found if max(order[1]) <= enough], key=lambda order: sum(order[1]))
 
     def alive(self, order):
         """Return for each node the weight alive while it runs."""
@@ -195,12 +199,14 @@ def _peak_of_graph(op):
 
 
 # ---- better orders ---------------------------------------------------------------------------------------------------
-def lower_peaks(order, values, orderings):
+def lower_peaks(order, alive, values, orderings):
     """Return an order with a lower peak than that of a given one, if one is found: the best order of few nodes.
 
     Parameters
     ----------
     order : list of Apply
+    alive : list of int
+        What is alive while each of them runs.
     values : _Values
     orderings : mapping
         Node → nodes that must run before it, besides those whose results it reads.
@@ -210,7 +216,6 @@ def lower_peaks(order, values, orderings):
     list of Apply
     """
     least, states = values.least(order), FEWEST + EACH * len(order)
-    alive = values.alive(order)
     while max(alive) > least and states > 0:
         top = alive.index(max(alive))
         first = max(0, min(top - PART // 2, len(order) - PART))

@@ -108,6 +108,32 @@ def test_the_order_of_few_nodes_is_the_best(seed):
     assert values.peak(schedule(fgraph)) == least_peak(fgraph, values)
 
 
+def series_parallel(chance, value, count):
+    """A value that is made of another by ``count`` nodes: in series, or side by side and joined by one node."""
+    if count < 3 or chance.random() < 0.2:
+        for _ in range(count):
+            kind = chance.randrange(4)
+            value = T.outer(value, value) if value.ndim == 1 and kind == 0 else T.exp(value) if kind < 3 or (
+                value.ndim == 1) else value.sum(axis=0)
+        return value
+    first = chance.randrange(1, count - 1)
+    if chance.random() < 0.4:
+        return series_parallel(chance, series_parallel(chance, value, first), count - first)
+    one = series_parallel(chance, value, first)
+    other = series_parallel(chance, value, count - 1 - first)
+    return T.add(one, other) if one.ndim == other.ndim else T.dot(one, other)
+
+
+@pytest.mark.parametrize("count, seeds", [(8, 30), (13, 10)])
+def test_orders_of_series_parallel_graphs_are_the_best(count, seeds):
+    for seed in range(seeds):
+        x = T.vector("x")
+        result = series_parallel(random.Random(seed), T.exp(x), count)
+        fgraph = phintys.function([x], result.sum(), mode=phintys.Mode(optimizer=None)).maker.fgraph
+        values = _Values(fgraph, fgraph.toposort())
+        assert values.peak(schedule(fgraph)) == least_peak(fgraph, values)
+
+
 def least_of_a_tree(children, weights):
     """The lowest peak of all orders of a tree whose nodes have one reader: parts of the operands' orders, each from a
     lowest point to the next, in the order of what they need beyond what they leave (Liu 1987)."""
@@ -223,7 +249,8 @@ def test_lazy_branches_count_with_their_own_peaks():
         if regions is None or regions.blocks:
             continue
         found = lazy_peak(fgraph, schedule(fgraph))
-        regions.arrange(lower_peaks(nodes, _Values(fgraph, nodes), fgraph.orderings()))
+        values = _Values(fgraph, nodes)
+        regions.arrange(lower_peaks(nodes, values.alive(nodes), values, fgraph.orderings()))
         together = lazy_peak(fgraph, regions.flattened())
         better, worse = better + (found < together), worse + (found > together)
     assert better > 20 and worse == 0
