@@ -67,6 +67,11 @@ def exp_rest(r):
     return HALF if abs(r) < mpmath.mpf(10) ** -20 else (mpmath.exp(r) - 1 - r) / r ** 2
 
 
+def exp_cubes(r):
+    """(exp(r) - 1 - r - r^2 / 2) / r^3."""
+    return mpmath.mpf(1) / 6 if abs(r) < mpmath.mpf(10) ** -18 else (mpmath.exp(r) - 1 - r - r ** 2 / 2) / r ** 3
+
+
 def log1p_over_argument(t):
     return mpmath.log1p(t) / t if t else mpmath.mpf(1)
 
@@ -87,6 +92,8 @@ def by_zero(coefficients, middle):
 HALF_LOG_2, SQUARE = mpmath.log(2) / 2, (mpmath.pi / 2) ** 2
 TABLES = [
     ("exp_rest_double", exp_rest, -HALF_LOG_2, HALF_LOG_2, 9), ("exp_rest_float", exp_rest, -HALF_LOG_2, HALF_LOG_2, 4),
+    ("exp_cubes_double", exp_cubes, -HALF_LOG_2, HALF_LOG_2, 9),
+    ("exp_cubes_float", exp_cubes, -HALF_LOG_2, HALF_LOG_2, 4),
     ("sin_rest_double", sin_rest, 0, SQUARE, 8), ("sin_rest_float", sin_rest, 0, SQUARE, 4),
     ("log1p_over_t_double", log1p_over_argument, 0, 1, 20), ("log1p_over_t_float", log1p_over_argument, 0, 1, 9),
     ("log_gamma_between_1_and_2", log_gamma_over_zeros, 0, 1, 19), ("psi_between_1_and_2", psi_over_distance, 1, 2, 21),

@@ -16,23 +16,25 @@ Written by `docs/write_mathematics.py` from `ops/native/measured.py`, which `asv
 Several libraries have inner loops for functions such as `exp`. phintys uses the fastest one with an error of at most
 {MOST_ULPS} ulp (units in the last place); loops of other libraries than NumPy and SciPy must be at least {WORTH} times
 as fast as theirs. *libmvec* is a part of glibc: it has had `exp`, `log`, `power`, `sin` and `cos` since version 2.22,
-the others since 2.35. phintys looks for it when the first function is compiled. `exp`, `log`, `sin`, `cos`, `tanh`,
-`gammaln`, `psi`, `erfinv` and `softplus` are built in (*phintys*); without vectors, `softplus` is `log1p` of `exp`.
-`f.explain()` names the provider of each loop.
+the others since 2.35. phintys looks for it when the first function is compiled. `exp`, `expm1`, `log`, `log1p`, `sin`,
+`cos`, `tanh`, `gammaln`, `psi`, `erfinv` and `softplus` are built in (*phintys*); without vectors, `softplus` is
+`log1p` of `exp`. `f.explain()` names the provider of each loop.
 
 | platform | functions of vectors |
 |---|---|
 | x86-64 with AVX2 or AVX-512, glibc 2.22 or later | libmvec's, the built-in ones and NumPy's: the fastest, as below |
 | x86-64 with AVX2 or AVX-512, other C libraries | the built-in ones and NumPy's: the fastest, by the same tables |
 | x86-64 without AVX2 | none: NumPy's and SciPy's loops |
-| ARM64 (NEON) | the nine built-in ones; else NumPy's and SciPy's loops |
+| ARM64 (NEON) | the eleven built-in ones; else NumPy's and SciPy's loops |
 
 SLEEF is not used: with AVX2 its functions of at most 1 ulp (version 3.5.1, thirteen of them) take 1.4 to 8 times as
 long as the fastest of libmvec's and the built-in ones, and its `arcsinh`, `arccosh` and `log1p` of large float32 are
 infinite.
 
 The built-in functions have the same bits with AVX2, AVX-512 and NEON. On ARM the tables of AVX2 decide, as no speed was
-measured there. libmvec has functions for ARM64 from glibc 2.38 on, whose errors were not measured: they are not used.
+measured there. NumPy's and SciPy's loops of the other functions (`erf`, `erfc`, `power`, `exp2`, `log2`, `log10`, `tan`
+and its like, `arctan2`, `hypot`) call the C library for one element after the other there. libmvec has functions for
+ARM64 from glibc 2.38 on, whose errors were not measured: they are not used.
 
 | option | value | functions that are compiled from now on use |
 |---|---|---|

@@ -1,9 +1,9 @@
 /* Built-in vector functions. Those of the C library take a vector in a register; these take a line of elements, so that
  * their constants stay in registers from one vector to the next.
  *
- * exp, log, sin, cos, tanh and softplus(x) = log(1 + exp(x)) are in vector_functions.template.h, for each type and
- * instruction set; others in special_vectors.h. The polynomials are made by asv_bench/fit_vector_functions.py. Included
- * by vector_math.h only.
+ * exp, expm1, log, log1p, sin, cos, tanh and softplus(x) = log(1 + exp(x)) are in vector_functions.template.h, for each
+ * type and instruction set; others in special_vectors.h. The polynomials are made by asv_bench/fit_vector_functions.py.
+ * Included by vector_math.h only.
  */
 #ifndef PHINTYS_VECTOR_FUNCTIONS_H
 #define PHINTYS_VECTOR_FUNCTIONS_H
@@ -16,15 +16,21 @@
 #define PHINTYS_LOG_2 0x1.62e42fefa39efp-1
 #define PHINTYS_LOG_2_REST 0x1.abc9e3b39803fp-56
 
-/* From here down exp(x) is subnormal or 0; and what rounds numbers to whole ones when it is added and subtracted. */
-static const double phintys_softplus_lowest_double = -708, phintys_softplus_round_double = 0x1.8p52;
-static const float phintys_softplus_lowest_float = -87, phintys_softplus_round_float = 0x1.8p23f;
+/* From here down exp(x) is subnormal or 0. */
+static const double phintys_softplus_lowest_double = -708;
+static const float phintys_softplus_lowest_float = -87;
 /* (exp(r) - 1 - r) / r^2 */
 static const double phintys_exp_rest_double[] = {
     0x1.af389ecfc4b9cp-26, 0x1.28917c89a43a7p-22, 0x1.71de0db2f6b19p-19, 0x1.a019b9149a41cp-16, 0x1.a01a01a7c2efep-13,
     0x1.6c16c17889ef1p-10, 0x1.11111111109b5p-7, 0x1.5555555553d68p-5, 0x1.5555555555556p-3, 0x1.0000000000001p-1};
 static const float phintys_exp_rest_float[] = {
     0x1.6d10fcp-10f, 0x1.120b62p-7f, 0x1.55551ap-5f, 0x1.5554dep-3f, 0x1p-1f};
+/* (exp(r) - 1 - r - r^2 / 2) / r^3 */
+static const double phintys_exp_cubes_double[] = {
+    0x1.1f66d948a47d2p-29, 0x1.af389ecfc4b9cp-26, 0x1.27e4e1f7222cbp-22, 0x1.71de0db2f6b19p-19, 0x1.a01a01a47a591p-16,
+    0x1.a01a01a7c2efep-13, 0x1.6c16c16c167e2p-10, 0x1.11111111109b5p-7, 0x1.5555555555555p-5, 0x1.5555555555556p-3};
+static const float phintys_exp_cubes_float[] = {
+    0x1.a0f862p-13f, 0x1.6d10fcp-10f, 0x1.1110f6p-7f, 0x1.55551ap-5f, 0x1.555556p-3f};
 /* (sin(r) / r - 1) / r^2, by r^2 */
 static const double phintys_sin_rest_double[] = {
     -0x1.275f3132d0bb5p-57, 0x1.9507ff1d2eab1p-49, -0x1.ae7ee3a7e62e7p-41, 0x1.612460b6ab17ep-33,
@@ -43,7 +49,7 @@ static const float phintys_log1p_over_t_float[] = {
     -0x1.a04acap-9f, 0x1.5814ecp-8f, -0x1.bcdc06p-8f, 0x1.7b60aap-7f, -0x1.50e83ep-6f, 0x1.2c1da8p-5f, -0x1.154036p-4f,
     0x1.0f9550p-3f, -0x1.2773a6p-2f, 0x1.9f323ep-1f};
 
-enum { PHINTYS_VECTOR_FUNCTIONS = 9 };
+enum { PHINTYS_VECTOR_FUNCTIONS = 11 };
 
 #define LOOPS "native/special/vector_functions.template.h"
 #define FLOATS
@@ -54,8 +60,8 @@ enum { PHINTYS_VECTOR_FUNCTIONS = 9 };
 typedef struct { const char* name; void* of[2]; } phintys_vector_function;
 #define VECTOR_FUNCTION(NAME) \
     {#NAME, {(void*)IN_SET(NAME##_line_float), (void*)IN_SET(NAME##_line_double)}}
-#define VECTOR_FUNCTIONS {VECTOR_FUNCTION(exp), VECTOR_FUNCTION(log), VECTOR_FUNCTION(sin), VECTOR_FUNCTION(cos), \
-                          VECTOR_FUNCTION(tanh), VECTOR_FUNCTION(gammaln), VECTOR_FUNCTION(psi), \
-                          VECTOR_FUNCTION(erfinv), VECTOR_FUNCTION(softplus)}
+#define VECTOR_FUNCTIONS {VECTOR_FUNCTION(exp), VECTOR_FUNCTION(expm1), VECTOR_FUNCTION(log), VECTOR_FUNCTION(log1p), \
+                          VECTOR_FUNCTION(sin), VECTOR_FUNCTION(cos), VECTOR_FUNCTION(tanh), VECTOR_FUNCTION(gammaln), \
+                          VECTOR_FUNCTION(psi), VECTOR_FUNCTION(erfinv), VECTOR_FUNCTION(softplus)}
 
 #endif

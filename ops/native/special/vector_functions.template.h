@@ -1,5 +1,5 @@
-/* exp, log, sin, cos, tanh and softplus of one type and instruction set, and what functions of vectors have in common.
- * Tables of polynomials are in vector_functions.h, which lets each_set.h include this file.
+/* exp, expm1, log, log1p, sin, cos, tanh and softplus of one type and instruction set, and what functions of vectors
+ * have in common. Tables of polynomials are in vector_functions.h, which lets each_set.h include this file.
  */
 #if SET_FUSES
 #define V TYPED(Vector)
@@ -64,39 +64,59 @@ PHINTYS_INLINE V TYPED(polynomial)(const T* table, int count, V x) {
     return count % 2 ? FMA(sum, x, SET1(table[count - 1])) : sum;
 }
 
-/* exp(x) = 2^k (1 + series), where |x - k log(2)| <= log(2) / 2. Gives the bits of k; k + `round` has them, too. */
-PHINTYS_INLINE BITS TYPED(exp_parts)(V x, V* series) {
+/* exp(x) = 2^k exp(r), where |r| <= log(2) / 2: r is `near`, which is exact, and k EXP_REST. Gives the bits of k;
+ * k + `round` has them, too. */
+#define EXP_REST SET1((T)PHINTYS_LOG_2 - PHINTYS_LOG_2 - PHINTYS_LOG_2_REST)
+PHINTYS_INLINE BITS TYPED(exp_parts)(V x, V* near, V* k) {
     const V round = SET1(DOUBLE ? 0x1.8p52 : 0x1.8p23);
-    const V shifted = FMA(x, SET1(0x1.71547652b82fep+0), round), k = shifted - round;       /* 1 / log(2) */
-    V r = FMA(k, SET1(-PHINTYS_LOG_2), x);
-    r = FMA(k, SET1((T)PHINTYS_LOG_2 - PHINTYS_LOG_2 - PHINTYS_LOG_2_REST), r);
-    *series = FMA(r * r, POWERS(PHINTYS_NAMED(phintys_exp_rest, T), r), r);
+    const V shifted = FMA(x, SET1(0x1.71547652b82fep+0), round);                            /* 1 / log(2) */
+    *k = shifted - round;
+    *near = FMA(*k, SET1(-PHINTYS_LOG_2), x);
     return (BITS)shifted;
 }
+/* (exp(r) - 1 - r) / r^2; exp(r) - 1. */
+#define EXP_SLOPE(r) POWERS(PHINTYS_NAMED(phintys_exp_rest, T), r)
+#define EXP_SERIES(r) FMA((r) * (r), EXP_SLOPE(r), r)
+#define POWER_OF_2(k) ((V)(((k) << FRACTION) + (BITS)SET1(1.0)))
 
 /* By two powers of 2, as one alone is neither subnormal nor twice the largest number. x is limited to where the result
  * is 0 or infinite. */
 PHINTYS_INLINE V TYPED(phintys_exp)(V x) {
-    const BITS one = (BITS)SET1(1.0);
-    V series;
+    V near, whole;
     const V limited = TYPED(smaller)(SET1(DOUBLE ? 710 : 89), TYPED(larger)(SET1(DOUBLE ? -746 : -104), x));
-    const BITS k = TYPED(exp_parts)(limited, &series);
+    const BITS k = TYPED(exp_parts)(limited, &near, &whole);
     enum { MIDDLE = 1 << (DOUBLE ? 11 : 8) };                   /* makes k positive, to be halved */
     const BITS half = ((k - (BITS)SET1(DOUBLE ? 0x1.8p52 : 0x1.8p23) + MIDDLE) >> 1) - MIDDLE / 2;
-    const V power = (V)((half << FRACTION) + one);
-    return FMA(power, series, power) * (V)(((k - half) << FRACTION) + one);
+    const V power = POWER_OF_2(half), r = FMA(whole, EXP_REST, near);
+    return FMA(power, EXP_SERIES(r), power) * POWER_OF_2(k - half);
 }
 FUNCTION_OF_ALL(exp)
 
-/* log(x) of normal numbers as a sum; with x = 2^k (1 + f), where 1 + f is between sqrt(1/2) and sqrt(2), it is
- * k log(2) + f - (f^2 / 2 - s (f^2 / 2 + r)), s = f / (2 + f), and r a series of s^2. */
-typedef struct { V high, low; } TYPED(Log);
-PHINTYS_INLINE TYPED(Log) TYPED(log_of)(V x) {
-    const BITS sign = (BITS)SET1(-0.0), infinite = (BITS)SET1(-INFINITY);
-    const BITS shifted = (BITS)x - (BITS)SET1(0x1.6a09e667f3bcdp-1) + sign;     /* the exponent, plus 2048 or 256 */
+/* 2^k - 1 + 2^k r, of which `low` begins with what the rounding loses, and the rest of the series. -1 is the result
+ * from -40 on (float32: -20); the sign is given back to zeros. */
+PHINTYS_INLINE V TYPED(phintys_expm1)(V x) {
+    V near, k;
+    const V power = POWER_OF_2(TYPED(exp_parts)(TYPED(larger)(SET1(DOUBLE ? -40 : -20), x), &near, &k));
+    const V r = FMA(k, EXP_REST, near), lost = FMA(k, EXP_REST, near - r);
+    const V less = power - SET1(1.0), high = FMA(power, r, less);
+    const V low = FMA(power, FMA(r * r, EXP_SLOPE(r), lost), FMA(power, r, less - high));
+    return (V)((BITS)(high + low) | ((BITS)x & (BITS)SET1(-0.0)));
+}
+PHINTYS_INLINE TYPED(Mask) TYPED(expm1_holds)(V x) { return TYPED(less)(x, SET1(DOUBLE ? 709 : 88)); }
+FUNCTION_OF_SOME(expm1, expm1)
+
+typedef struct { V high, low; } TYPED(Sum);
+/* log(2^k (1 + f)) as a sum, where 1 + f is between sqrt(1/2) and sqrt(2). With s = f / (2 + f), and r a series of s^2,
+ * it is k log(2) + f - (f^2 / 2 - s (f^2 / 2 + r)). `shifted` has the bits of k, as `exponent_of` gives them. */
+PHINTYS_INLINE BITS TYPED(exponent_of)(V x) {                       /* of normal numbers, plus 2048 or 256 */
+    return (BITS)x - (BITS)SET1(0x1.6a09e667f3bcdp-1) + (BITS)SET1(-0.0);
+}
+PHINTYS_INLINE BITS TYPED(exponent_bits)(BITS shifted) {            /* to be subtracted from those of a number */
+    return (shifted & (BITS)SET1(-INFINITY)) ^ (BITS)SET1(-0.0);
+}
+PHINTYS_INLINE TYPED(Sum) TYPED(log_of_parts)(BITS shifted, V f) {
     const V round = SET1(DOUBLE ? 0x1p52 : 0x1p23);
     const V k = (V)((shifted >> FRACTION) | (BITS)round) - SET1(DOUBLE ? 0x1p52 + 2048 : 0x1p23 + 256);
-    const V f = (V)((BITS)x - ((shifted & infinite) ^ sign)) - SET1(1.0);
     const V s = f / (SET1(2.0) + f), z = s * s, z2 = z * z;
     const V half = (f * f) * SET1(0.5);
     const V r0 = FMA(z, SET1(2.0 / 5), SET1(2.0 / 3)), r2 = FMA(z, SET1(2.0 / 9), SET1(2.0 / 7));
@@ -105,21 +125,36 @@ PHINTYS_INLINE TYPED(Log) TYPED(log_of)(V x) {
     const V series = DOUBLE ? FMA(z2, FMA(z2, FMA(z2, FMA(z2, r8, r6), r4), r2), r0) : FMA(z2, r2, r0);
     const V rest = (s * FMA(z, series, half)) - half;
     const V whole = k * SET1(DOUBLE ? 0x1.62e42feep-1 : 0x1.62ep-1);    /* exact: log(2) with 20 or 12 bits less */
-    TYPED(Log) found;
-    found.high = whole + f;
-    const V lost = (whole - found.high) + f;
-    found.low = FMA(k, SET1(DOUBLE ? 0x1.a39ef35793c76p-33 : 0x1.0bfbe8p-15), lost) + rest;
-    return found;
+    const V high = whole + f, lost = (whole - high) + f;
+    return (TYPED(Sum)){high, FMA(k, SET1(DOUBLE ? 0x1.a39ef35793c76p-33 : 0x1.0bfbe8p-15), lost) + rest};
+}
+PHINTYS_INLINE TYPED(Sum) TYPED(log_of)(V x) {
+    const BITS shifted = TYPED(exponent_of)(x);
+    return TYPED(log_of_parts)(shifted, (V)((BITS)x - TYPED(exponent_bits)(shifted)) - SET1(1.0));
 }
 
 PHINTYS_INLINE V TYPED(phintys_log)(V x) {
-    const TYPED(Log) sum = TYPED(log_of)(x);
+    const TYPED(Sum) sum = TYPED(log_of)(x);
     return sum.high + sum.low;
 }
 PHINTYS_INLINE TYPED(Mask) TYPED(log_holds)(V x) {                      /* of normal numbers */
     return TYPED(less)(SET1(DOUBLE ? 0x1.fffffffffffffp-1023 : 0x1.fffffep-127), x) & TYPED(less)(x, SET1(INFINITY));
 }
 FUNCTION_OF_SOME(log, log)
+
+/* With 2^k the power beside 1 + x, f = 2^-k x + (2^-k - 1), rounded once: x itself near 0. The sign is given back to
+ * zeros. */
+PHINTYS_INLINE V TYPED(phintys_log1p)(V x) {
+    const V one = SET1(1.0);
+    const BITS shifted = TYPED(exponent_of)(x + one);
+    const V power = (V)((BITS)one - TYPED(exponent_bits)(shifted));
+    const TYPED(Sum) sum = TYPED(log_of_parts)(shifted, FMA(x, power, power - one));
+    return (V)((BITS)(sum.high + sum.low) | ((BITS)x & (BITS)SET1(-0.0)));
+}
+PHINTYS_INLINE TYPED(Mask) TYPED(log1p_holds)(V x) {                    /* where 2^-k is normal */
+    return TYPED(less)(SET1(-1.0), x) & TYPED(less)(x, SET1(DOUBLE ? 0x1p1022 : 0x1p126));
+}
+FUNCTION_OF_SOME(log1p, log1p)
 
 /* sin(r) with another sign bit for odd k, where r = x - (k - part) pi, at most pi / 2, and x is not negative. pi has
  * three terms. The first difference is exact: it is a multiple of the last digit of the first term, and below 2. */
@@ -151,43 +186,36 @@ PHINTYS_INLINE V TYPED(phintys_cos)(V given) {
 }
 FUNCTION_OF_SOME(cos, cos)
 
-/* With y = 2 |x| = k log(2) + r and expm1(y) = 2^k expm1(r) + (2^k - 1), it is expm1(y) / (expm1(y) + 2), with the sign
- * of x. expm1(r) is its Taylor series, to the last bit for |r| <= log(2) / 2; all terms have the order of r, so nothing
- * cancels near 0. From 20 on (float32: 10) the result is 1. */
+/* n / (n + 2) for n = expm1(y), with the sign of x, where y is 2 |x|, but -2 |x| for numbers below log(2) / 4: so n + 2
+ * is rounded by less where the quotient is little less than a power of 2. The terms of n are added by size; the sum of
+ * the first two is exact where k is small. From 20 on (float32: 10) the result is 1. */
 PHINTYS_INLINE V TYPED(phintys_tanh)(V x) {
-    const V one = SET1(1.0), round = SET1(DOUBLE ? 0x1.8p52 : 0x1.8p23);
-    const BITS sign = (BITS)x & (BITS)SET1(-0.0);
-    const V half = TYPED(smaller)(SET1(DOUBLE ? 20.0 : 10.0), (V)((BITS)x ^ sign));     /* of NaN, NaN: the second */
-    const V y = half + half;
-    V k = FMA(half, SET1(DOUBLE ? 0x1.71547652b82fep+1 : 0x1.715476p+1), round);
-    const BITS bits = (BITS)k;
-    k = k - round;
-    V r = FMA(k, SET1(DOUBLE ? -0x1.62e42fefa39efp-1 : -0x1.62e43p-1), y);
-    r = FMA(k, SET1(DOUBLE ? -0x1.abc9e3b39803fp-56 : 0x1.05c61p-29), r);
-    const V power = (V)((bits << FRACTION) + (BITS)one), r2 = r * r, r4 = r2 * r2, r8 = r4 * r4;
-    const V q0 = FMA(r, SET1(1.0 / 6), SET1(0.5));
-    const V q2 = FMA(r, SET1(1.0 / 120), SET1(1.0 / 24));
-    const V q4 = FMA(r, SET1(1.0 / 5040), SET1(1.0 / 720));
-    const V q6 = FMA(r, SET1(1.0 / 362880), SET1(1.0 / 40320));
-    const V q8 = FMA(r, SET1(1.0 / 39916800), SET1(1.0 / 3628800));
-    const V q10 = FMA(r, SET1(1.0 / 6227020800), SET1(1.0 / 479001600));
-    const V low = FMA(r4, FMA(r2, q6, q4), FMA(r2, q2, q0));
-    const V series = DOUBLE ? FMA(r2, FMA(r8, FMA(r2, q10, q8), low), r)
-                            : FMA(r2, FMA(r2, FMA(r2, q4, q2), q0), r);
-    const V expm1 = FMA(power, series, power - one);
-    return (V)((BITS)expm1 | sign) / (expm1 + SET1(2.0));
+    const BITS sign = (BITS)SET1(-0.0);
+    const V positive = (V)((BITS)x & ~sign);
+    const V limited = TYPED(smaller)(SET1(DOUBLE ? 20.0 : 10.0), positive);         /* of NaN, NaN: the second */
+    const V half = (V)((BITS)limited ^ (((BITS)positive - (BITS)SET1(0.17328)) & sign));
+    V near, k;
+    const V power = POWER_OF_2(TYPED(exp_parts)(half + half, &near, &k)), square = near * near;
+    const V cubes = POWERS(PHINTYS_NAMED(phintys_exp_cubes, T), near);
+    const V rest = FMA(square * near, cubes, FMA(square, SET1(0.5), k * EXP_REST));
+    const V n = FMA(power, rest, FMA(power, near, power - SET1(1.0)));
+    return (V)(((BITS)(n / (n + SET1(2.0))) & ~sign) | ((BITS)x & sign));
 }
 FUNCTION_OF_ALL(tanh)
 
-/* With t = exp(-|x|), which is between 0 and 1, it is max(x, 0) + t (log(1 + t) / t), and no term is negative. Where
- * exp(x), which then is the result, is subnormal or 0, it is computed one by one. */
+/* With t = exp(-|x|), which is between 0 and 1, it is max(x, 0) + t (log(1 + t) / t), and no term is negative. `low` is
+ * what t is rounded by; the middle of the slope by itself makes its rounding smaller. Where exp(x), which then is the
+ * result, is subnormal or 0, it is computed one by one. */
 PHINTYS_INLINE V TYPED(phintys_softplus)(V x) {
-    const V lowest = SET1(PHINTYS_NAMED(phintys_softplus_lowest, T)), one = SET1(1.0);
-    V series;
-    const BITS k = TYPED(exp_parts)(TYPED(larger)((V)((BITS)x | (BITS)SET1(-0.0)), lowest), &series);
-    const V power = (V)((k << FRACTION) + (BITS)one), t = FMA(power, series, power);
-    const V slope = POWERS(PHINTYS_NAMED(phintys_log1p_over_t, T), t - SET1(0.5));
-    return FMA(t, slope, TYPED(larger)(x, SET1(0.0)));
+    const T* table = PHINTYS_NAMED(phintys_log1p_over_t, T);
+    enum { LAST = sizeof(PHINTYS_NAMED(phintys_log1p_over_t, T)) / sizeof(T) - 1 };
+    const V lowest = SET1(PHINTYS_NAMED(phintys_softplus_lowest, T)), middle = SET1(table[LAST]);
+    V near, k;
+    const V power = POWER_OF_2(TYPED(exp_parts)(TYPED(larger)((V)((BITS)x | (BITS)SET1(-0.0)), lowest), &near, &k));
+    const V r = FMA(k, EXP_REST, near), series = EXP_SERIES(r);
+    const V t = FMA(power, series, power), low = FMA(power, series, power - t), u = t - SET1(0.5);
+    const V rest = FMA(t * u, TYPED(polynomial)(table, LAST, u), FMA(low, middle, TYPED(larger)(x, SET1(0.0))));
+    return FMA(t, middle, rest);
 }
 PHINTYS_INLINE TYPED(Mask) TYPED(softplus_holds)(V x) {
     return TYPED(less)(SET1(PHINTYS_NAMED(phintys_softplus_lowest, T)), x);
