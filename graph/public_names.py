@@ -305,7 +305,6 @@ HOMES = {
         "ops.linalg.triangle": "Triangle",
         "ops.nnet.batch_normalization": "BatchNormalizationOp",
         "ops.nnet.block_sparse": "BlockSparseOp",
-        "ops.nnet.hinge": "MulticlassHingeLossGrad MulticlassHingeLoss",
         "ops.nnet.native_batch_normalization": "NormalizationOp BatchNormTrain BatchNormInference BatchNormTrainGrad",
         "ops.nnet.softmax": "RowOp",
         "ops.operators": "TensorConstantSignature",

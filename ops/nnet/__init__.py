@@ -1,1 +1,1 @@
-"""Neural networks: softmax, cross-entropies, hinge loss, batch normalization, activations."""
+"""Neural networks: softmax, cross-entropies, batch normalization, activations."""

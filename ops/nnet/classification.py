@@ -1,13 +1,10 @@
-"""Functions for classifiers: the confusion matrix, the two-level softmax and the multi-class hinge loss.
-
-They are composed of other ops, except for the hinge loss of labels, which is an op (``hinge.py``).
-"""
+"""Functions for classifiers: the confusion matrix, the two-level softmax and the multi-class hinge loss."""
 from phintys.ops.creation.allocation import arange, zeros
 from phintys.ops.elementwise.elementwise_functions import eq, switch
 from phintys.ops.elementwise.scalar import as_dtype, sigmoid
-from phintys.ops.indexing.inc_subtensor import inc_subtensor
+from phintys.ops.identity.equal_lengths import EqualLengths
+from phintys.ops.indexing.inc_subtensor import inc_subtensor, set_subtensor
 from phintys.ops.nnet.activations import relu
-from phintys.ops.nnet.hinge import multiclass_hinge_loss_op
 from phintys.ops.nnet.softmax import softmax
 from phintys.ops.products.products import batched_dot, dot, tensordot
 from phintys.ops.reduction.reduction import max as max_over
@@ -124,8 +121,8 @@ def multiclass_hinge_loss(predictions, targets, delta=1):
     ------
     TypeError
         If targets have another rank, or labels are not integers.
-    IndexError
-        At run time, for a label that is not a valid class.
+    ValueError, IndexError
+        At run time, if there is not a label for each row, and for a label that is not a valid class.
 
     Examples
     --------
@@ -139,8 +136,12 @@ def multiclass_hinge_loss(predictions, targets, delta=1):
         if targets.type.dtype not in discrete_dtypes:
             raise TypeError(f"labels must be integers, got {targets.type}")
         dtype, = sigmoid.output_dtypes((upcast(predictions.type.dtype, delta.type.dtype),))
-        return multiclass_hinge_loss_op(as_dtype(predictions, dtype), targets, delta)
-    wanted = eq(targets, 1)
-    right = sum_over(switch(wanted, predictions, 0), axis=1)
-    wrong = switch(wanted, -float("inf"), predictions)
+        predictions, delta = as_dtype(predictions, dtype), as_dtype(delta, dtype)
+        targets = EqualLengths.of(targets, [[(targets, 0), (predictions, 0)]])
+        right = predictions[arange(shape_i(predictions, 0)), targets]
+        wrong = set_subtensor(right, -float("inf"))
+    else:
+        wanted = eq(targets, 1)
+        right = sum_over(switch(wanted, predictions, 0), axis=1)
+        wrong = switch(wanted, -float("inf"), predictions)
     return relu(max_over(wrong, axis=1) - right + delta)

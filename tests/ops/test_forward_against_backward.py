@@ -40,7 +40,6 @@ from phintys.ops.nnet.crossentropy import (
     crossentropy_categorical_1hot_grad,
     crossentropy_softmax_argmax_1hot_with_bias,
 )
-from phintys.ops.nnet.hinge import multiclass_hinge_loss_grad, multiclass_hinge_loss_op
 from phintys.ops.nnet.prepend import Prepend_scalar_constant_to_each_row, prepend_scalar_to_each_row
 from phintys.ops.nnet.softmax import LogSoftmax, Softmax, SoftmaxGrad, SoftmaxWithBias
 from phintys.ops.pooling import neighbours, pool
@@ -123,8 +122,6 @@ FAMILIES = {
     "FillDiagonal": (T.extra_ops.fill_diagonal, [M, S]), "SetDiagonal": (SetDiagonal(0, 0, 1), [Q, V]),
     "FillDiagonalOffset": (lambda x, y: T.extra_ops.fill_diagonal_offset(x, y, 1), [M, S]),
     "DimShuffle": (lambda x: x.dimshuffle(1, "x", 0), [M]),
-    "MulticlassHingeLoss": (lambda x, d: multiclass_hinge_loss_op(x, LABELS, d), [M, S]),
-    "MulticlassHingeLossGrad": (lambda g, x: multiclass_hinge_loss_grad(g, x, LABELS, 0.5), [V, M]),
     "IfElse": (lambda x, y: phintys.ifelse.ifelse(T.ge(x.shape[0], 1), x, y), [V, V]),
     "Join": (lambda x, y: T.join(0, x, y), [M, M]), "MakeVector": (lambda x, y: T.stack([x, y]), [S, S]),
     "NumberView": (lambda x: TensorFromScalar()(ScalarFromTensor()(x)), [S]),

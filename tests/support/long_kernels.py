@@ -225,8 +225,6 @@ for what, shape in [("rows", (10_000, 4000)), ("short rows", (10_000_000, 3)), (
     case("CrossentropyKernel", what, lambda s=shape: [values(*s), values(s[1]), labels(s[0], s[1])],
          [*VECTOR, (2, "float64"), *INDICES])
     case("CrossentropyGradKernel", what, lambda s=shape: [values(s[0]), values(*s), labels(s[0], s[1])])
-    case("HingeKernel", what, lambda s=shape: [values(*s), labels(s[0], s[1]), number(0.5)], VECTOR)
-    case("HingeGradKernel", what, lambda s=shape: [values(s[0]), values(*s), labels(s[0], s[1]), number(0.5)])
     case("LabelLossKernel", what, lambda s=shape: [values(*s), labels(s[0], s[1])], VECTOR)
     case("LabelLossGradKernel", what, lambda s=shape: [values(s[0]), values(*s), labels(s[0], s[1])])
     case("BatchNormTrainKernel", what, lambda s=shape: [values(*s), values(1, s[1]), values(1, s[1]), number(1e-3),

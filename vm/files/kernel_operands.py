@@ -591,8 +591,6 @@ RULES.update({
     "CrossentropyGradKernel": lambda rank, as_index=False, leading=False: f"F:{whole(rank, 0, 1)}, F:2, index:1 -> F:2",
     "LabelLossKernel": lambda dtype: f"{one_of(dtype, FLOAT)}:2, index:1 -> {dtype}:1",
     "LabelLossGradKernel": lambda: "F:1, F:2, index:1 -> F:2",
-    "HingeKernel": lambda: "F:2, index:1, F:0 -> F:1",
-    "HingeGradKernel": lambda: "F:>=1, F:2, index:1, F:0 -> F:2",
     "BlockGemvKernel": lambda position_dtypes: f"F:3, F:4, F:3, {positions_pair(position_dtypes)} -> F:3 | over 0 by 0",
     "BlockOuterKernel": lambda position_dtypes:
         f"F:4, F:3, F:3, {positions_pair(position_dtypes)}, F:0 -> F:4 | over 0 by 0",

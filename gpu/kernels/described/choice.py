@@ -1,48 +1,7 @@
-"""The hinge loss of several classes and its gradient, and choosing between arrays, on the device.
-
-A thread has a row of predictions, or an element that is chosen. Labels are checked on the device.
-"""
-from phintys.gpu.kernels.general_source import ALL, CLEAR, THREADS, Description, Launch, describe, number
-from phintys.gpu.kernels.scalar_source import NoSource, computed
+"""Choosing between arrays on the device: a thread has an element that is chosen."""
+from phintys.gpu.kernels.general_source import ALL, THREADS, Description, Launch, describe
+from phintys.gpu.kernels.scalar_source import NoSource
 from phintys.ops.indexing.choose_kernel import ChooseKernel
-from phintys.ops.nnet.hinge_kernel import HingeGradKernel, HingeKernel
-
-# The best wrong prediction, the first of equal ones; a NaN before all numbers.
-MARGIN = """\
-    const long long n = x.shape[1];
-    const long long label = position(note, (long long)load_labels(i * labels.strides[0]), n, 1);
-    if (label < 0) continue;
-    long long place = n == 1 ? label : label ? 0 : 1;
-    T best = -INFINITY;
-    bool nan = false;
-    for (long long j = 0; j < n; j++) {{
-        const T element = load_x(at(x, i, j));
-        if (element != element) {{ if (!nan) place = j; nan = true; }}
-        else if (!nan && j != label && element > best) best = element, place = j;
-    }}
-    const T margin = nan ? (T)NAN : best - load_x(at(x, i, label)) + (T)({delta});
-"""
-
-
-@describe(HingeKernel, by_value=(2,), checked=(1,))
-def hinge(arguments, named, operands):
-    body = MARGIN.format(delta=number("delta", operands[2])) + (
-        "    store_losses(i * losses.strides[0], margin <= 0 ? (T)0 : margin);\n")
-    return Description(["x", "labels", "delta", "losses"], {"lose": (THREADS, body)},
-                       [Launch(THREADS, "lose", "x", 1)], f"typedef {computed(operands[0][0])} T;", {}, ("labels",))
-
-
-@describe(HingeGradKernel, by_value=(3,), checked=(2,))
-def hinge_gradient(arguments, named, operands):
-    body = MARGIN.format(delta=number("delta", operands[3])) + """\
-    const T slope = margin > 0 ? (T)1 : margin < 0 ? (T)0 : margin == 0 ? (T)0.5 : margin;
-    const T step = slope * load_gradient(i * gradient.strides[0]);
-    store_out(at(out, i, place), load_out(at(out, i, place)) + step);
-    store_out(at(out, i, label), load_out(at(out, i, label)) - step);
-"""
-    return Description(["gradient", "x", "labels", "delta", "out"], {"spread": (THREADS, body)},
-                       [Launch(CLEAR, 0, "out"), Launch(THREADS, "spread", "x", 1)],
-                       f"typedef {computed(operands[1][0])} T;", {}, ("labels",))
 
 
 @describe(ChooseKernel)

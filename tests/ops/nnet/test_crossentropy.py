@@ -201,7 +201,7 @@ def test_an_unsigned_label_counts_from_the_start_only():
     loss = T.nnet.multiclass_hinge_loss(p, y)
     for output in (loss, T.grad(loss.sum(), p)):
         function = phintys.function([p, y], output)
-        with pytest.raises(IndexError, match="out of bounds for axis 1 with size 4: the label of row 1"):
+        with pytest.raises(IndexError, match="out of bounds for axis 1 with size 4"):
             function(probabilities((3, 4)), numpy.array([0, 2 ** 64 - 1, 2], "uint64"))
 
 

@@ -81,7 +81,6 @@ def test_arguments_are_checked_before_a_kernel_is_made(name, arguments, message)
     ("ComplexPartsKernel", [(14, 1)], [(F64, 2)], "accepts part of 2 dimensions"),
     ("ComplexPartsKernel", [(F64, 1)], [(F32, 2)], "accepts C of any number of dimensions"),
     ("NonzeroKernel", [(0, 0)], [(7, 2)], "accepts bool of at least 1 dimensions"),
-    ("HingeKernel", [(7, 2), (7, 1), (7, 0)], [(7, 1)], "accepts F of 2 dimensions"),
 ])
 def test_letters_stand_for_dtypes_of_a_kind(name, inputs, outputs, message):
     kernel = CLASSES[name](*MADE[name])
