@@ -63,7 +63,7 @@ ROOMS_THAT_RUN = {"containers", "machine", "loops", "callables"}
 # numbers up to twice, casts of float64 1.3 times, `x[v, w]` 1.1 times.
 VECTORIZED = ["-O2", "-ftree-vectorize", "-fvect-cost-model=dynamic"]
 MOSTLY_GLUE = {"ops.convolution.convolution_kernel", "ops.elementwise.arithmetic_tree",
-               "ops.elementwise.block_code", "ops.indexing.choose_kernel", "ops.indexing.permutation_kernel",
+               "ops.elementwise.block_code", "ops.indexing.choose_kernel",
                "ops.indexing.subtensor_kernel", "ops.elementwise.register_code", "ops.nnet.batch_normalization_kernel",
                "ops.random.draw_kernel", "ops.random.orders_kernel", "ops.sorting.sorting_kernel"}
 LINK_ARGS = ["-pthread"]

@@ -66,7 +66,7 @@ HOMES = {
         "ops.creation.allocation": "AllocEmpty ARange Eye Tri Bartlett",
         "ops.creation.load_from_disk": "LoadFromDisk",
         "ops.cumulative.convolution": "Convolution",
-        "ops.cumulative.cumulative": "CumOp DiffOp",
+        "ops.cumulative.cumulative": "CumOp",
         "ops.cumulative.product": "Prod ProdWithoutZeros",
         "ops.elementwise.elementwise": "Elemwise",
         "ops.indexing.advanced_subtensor": """
@@ -74,7 +74,6 @@ HOMES = {
             AdvancedBooleanIncSubtensor""",
         "ops.indexing.choose": "Choose",
         "ops.indexing.nonzero": "Nonzero",
-        "ops.indexing.permutation": "PermuteRowElements",
         "ops.indexing.subtensor": "Subtensor IncSubtensor",
         "ops.linalg.diagonal": "ExtractDiag AllocDiag FillDiagonal FillDiagonalOffset",
         "ops.operators": "TensorVariable TensorConstant",
@@ -98,7 +97,6 @@ HOMES = {
         "ops.nnet.crossentropy": """
             CrossentropySoftmaxArgmax1HotWithBias CrossentropySoftmax1HotWithBiasDx CrossentropyCategorical1HotGrad
             CrossentropyCategorical1Hot""",
-        "ops.nnet.prepend": "Prepend_scalar_constant_to_each_row Prepend_scalar_to_each_row",
         "ops.nnet.softmax": "Softmax LogSoftmax SoftmaxWithBias SoftmaxGrad",
     },
     "phintys.tensor.nnet.abstract_conv": {
@@ -322,7 +320,6 @@ HOMES = {
         "ops.reduction.careduce": "Extremum MaxOrLowest",
         "ops.reduction.fused_reduction": "FusedReduction",
         "ops.linalg.polynomial": "Horner PowerSums",
-        "ops.sorting.bincount": "Counters",
         "ops.sparse.arithmetic": "_OfTwo",
         "ops.sparse.comparison": "_Comparison _OfSparse _WithDense",
         "ops.sparse.draws": "_Draw",

@@ -1,6 +1,6 @@
 """Written by docs/write_stubs.py."""
 from phintys.ops.indexing.flat_index import RavelMultiIndex as RavelMultiIndex, UnravelIndex as UnravelIndex
-from phintys.ops.operators import TensorVariable, _Axis
+from phintys.ops.operators import TensorVariable, _Axis, _TensorLike
 from phintys.ops.shape.contiguous import CpuContiguous as CpuContiguous
 from phintys.ops.sorting.searching import SearchsortedOp as SearchsortedOp, Unique as Unique
 from phintys.tensor import (
@@ -10,10 +10,11 @@ from phintys.tensor import (
     fill_diagonal_offset as fill_diagonal_offset, ravel_multi_index as ravel_multi_index, repeat as repeat,
     searchsorted as searchsorted, squeeze as squeeze, to_one_hot as to_one_hot, unravel_index as unravel_index,
 )
+from typing import Any as _Any
 
 def CumprodOp(axis: _Axis = None) -> TensorVariable: ...
 def CumsumOp(axis: _Axis = None) -> TensorVariable: ...
-bartlett_: Bartlett
+def bartlett_(M: _Any) -> TensorVariable: ...
 cpu_contiguous: CpuContiguous
-fill_diagonal_: FillDiagonal
-fill_diagonal_offset_: FillDiagonalOffset
+def fill_diagonal_(a: _TensorLike, val: _Any) -> TensorVariable: ...
+def fill_diagonal_offset_(a: _TensorLike, val: _Any, offset: _Any) -> TensorVariable: ...

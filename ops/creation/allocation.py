@@ -15,7 +15,6 @@ from phintys.ops.creation.alloc import Alloc, lengths_of
 from phintys.ops.creation.allocation_kernel import (
     AllocEmptyKernel,
     ARangeKernel,
-    BartlettKernel,
     EyeKernel,
     TriKernel,
 )
@@ -216,13 +215,8 @@ class Tri(Eye):
         return TriKernel(numpy.ones((), self.dtype))
 
 
-class Bartlett(Op):
-    """The triangular window. The input is the number of points; the result is a vector of float64.
-
-    Raises
-    ------
-    TypeError
-        Raised by ``make_node`` if the number of points is not an integer scalar.
+class Bartlett:
+    """`bartlett`, as an object like Theano's op of this name.
 
     Examples
     --------
@@ -230,32 +224,12 @@ class Bartlett(Op):
     array([0. , 0.5, 1. , 0.5, 0. ])
     """
 
-    __props__ = ()
-
-    def make_node(self, M):
-        M = as_tensor_variable(M)
-        if M.type.ndim:
-            raise TypeError(f"Bartlett only works on scalar input, got {M} of type {M.type}")
-        if M.type.dtype not in integer_dtypes:
-            raise TypeError(f"Bartlett only works on integer input, got {M} of type {M.type}")
-        return Apply(self, [M], [TensorType("float64", (False,)).make_variable()])
-
-    def make_kernel(self, node):
-        return BartlettKernel()
-
-    def infer_shape(self, node, input_shapes):
-        return [(scalar.maximum(node.inputs[0].astype("int64"), 0),)]
-
-    def grad(self, inputs, output_grads):
-        return [grad_undefined(self, 0, inputs[0])]
-
-    def R_op(self, inputs, eval_points):
-        return [None]
+    def __call__(self, M):
+        return bartlett(M)
 
 
 _alloc = Alloc()
 _ranges = {}                # dtype → ARange
-bartlett_ = Bartlett()
 
 
 def alloc(value, *shape):
@@ -436,7 +410,17 @@ def bartlett(M):
     >>> T.bartlett(5).eval()
     array([0. , 0.5, 1. , 0.5, 0. ])
     """
-    return bartlett_(M)
+    M = as_tensor_variable(M)
+    if M.type.ndim:
+        raise TypeError(f"Bartlett only works on scalar input, got {M} of type {M.type}")
+    if M.type.dtype not in integer_dtypes:
+        raise TypeError(f"Bartlett only works on integer input, got {M} of type {M.type}")
+    last = scalar.as_dtype(M, "int64") - 1
+    distance = abs(2 * arange(last + 1) - last)                     # twice the distance from the middle
+    return 1 - distance / scalar.maximum(last, 1)                   # a single point is the middle
+
+
+bartlett_ = bartlett
 
 
 def identity_like(x):

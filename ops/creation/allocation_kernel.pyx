@@ -1,4 +1,4 @@
-"""Kernels that make new arrays: filled or uninitialised arrays, diagonals, tiles and ranges.
+"""Kernels that make new arrays: filled or uninitialised arrays, diagonals and ranges.
 
 Lengths are 0-d integer operands. Of larger operands, only the value that fills an array is read.
 """
@@ -134,85 +134,6 @@ cdef class TriKernel(EyeKernel):
             if ends_after(context, &unasked, columns + ROW):
                 return 0
         return 0
-
-
-cdef class BartlettKernel(Kernel):
-    """The triangular window: ``(points, out)``; float64."""
-
-    def __cinit__(self):
-        self.examined, self.binding = (0,), BOUND
-
-    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
-        cdef npy_intp points = max(integer_at(operands[0], 0), <npy_intp>0)
-        allocate(context, operands[1], &points)
-        return is_long(operands[1])
-
-    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
-        cdef double* window = <double*>operands[1].data
-        cdef npy_intp points = operands[1].shape[0], position, distance
-        if points == 1:
-            window[0] = 1
-            return 0
-        for position in range(points):
-            distance = 2 * position - (points - 1)        # twice the distance from the middle
-            window[position] = 1 - <double>(distance if distance > 0 else -distance) / <double>(points - 1)
-            if position & (UNASKED - 1) == UNASKED - 1 and interrupted(context):
-                return 0
-        return 0
-
-
-cdef class TileKernel(Kernel):
-    """An array repeated along its dimensions: ``(x, repetitions, out)``.
-
-    Each dimension of the result is treated as two, repetitions and elements; the source has stride 0 along the
-    repetitions. One strided copy of twice the rank then does all the work.
-    """
-
-    def __cinit__(self):
-        self.examined, self.binding = (1,), BOUND
-
-    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
-        cdef Cell* source = operands[0]
-        cdef Cell* repetitions = operands[1]
-        cdef npy_intp shape[MAX_RANK]
-        cdef npy_intp count
-        cdef int axis, lead = operands[2].ndim - source.ndim
-        if repetitions.shape[0] > operands[2].ndim:
-            with gil:
-                raise ValueError(f"Tile: the result has {repetitions.shape[0]} dimensions, expected {operands[2].ndim}")
-        for axis in range(operands[2].ndim):
-            count = repetition(repetitions, operands[2].ndim, axis)
-            if count < 0:
-                with gil:
-                    raise ValueError(f"Tile: the number of repetitions along axis {axis} is negative: {count}")
-            shape[axis] = count if axis < lead else count * source.shape[axis - lead]
-        allocate(context, operands[2], shape)
-        return RUNS_ALONE if is_long(operands[2]) else 0
-
-    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
-        cdef Cell* source = operands[0]
-        cdef Cell* result = operands[2]
-        cdef npy_intp shape[MAX_RANK]
-        cdef npy_intp target_strides[MAX_RANK]
-        cdef npy_intp source_strides[MAX_RANK]
-        cdef int axis, own, lead = result.ndim - source.ndim
-        for axis in range(result.ndim):
-            own = axis - lead
-            shape[2 * axis] = repetition(operands[1], result.ndim, axis)
-            shape[2 * axis + 1] = source.shape[own] if own >= 0 else 1
-            target_strides[2 * axis] = result.strides[axis] * shape[2 * axis + 1]
-            target_strides[2 * axis + 1] = result.strides[axis]
-            source_strides[2 * axis] = 0
-            source_strides[2 * axis + 1] = source.strides[own] if own >= 0 else 0
-        copy_in_parts(context, 2 * result.ndim, shape, result.data, target_strides, source.data, source_strides,
-                      source.itemsize)
-        return 0
-
-
-cdef inline npy_intp repetition(const Cell* repetitions, int rank, int axis) noexcept nogil:
-    """The number of repetitions along a dimension; 1 for leading dimensions for which none is given."""
-    cdef npy_intp position = axis - (rank - repetitions.shape[0])
-    return integer_at(repetitions, position) if position >= 0 else 1
 
 
 # ---- ranges ----------------------------------------------------------------------------------------------------------

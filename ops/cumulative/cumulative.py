@@ -1,4 +1,4 @@
-"""Cumulative sums and products, and differences of adjacent elements: CumOp, DiffOp and their functions.
+"""Cumulative sums and products, and differences of adjacent elements: CumOp, and the functions.
 
 The result has the input's dtype, as in Theano (NumPy promotes small integers).
 
@@ -11,8 +11,8 @@ from phintys.graph import hooks
 from phintys.graph.apply import Apply
 from phintys.graph.config import config
 from phintys.graph.op import Op
-from phintys.ops.creation.allocation import alloc, zeros
-from phintys.ops.cumulative.cumulative_kernel import CumulativeKernel, DifferenceKernel
+from phintys.ops.creation.allocation import alloc
+from phintys.ops.cumulative.cumulative_kernel import CumulativeKernel
 from phintys.ops.elementwise import scalar
 from phintys.ops.elementwise.complex_derivatives import conjugated
 from phintys.ops.reduction.careduce import lines_with_mask
@@ -201,18 +201,13 @@ def cumprod(x, axis=None, dtype=None):
     return CumOp(axis=axis, mode="mul")(x if dtype is None else as_tensor_variable(x).astype(dtype))
 
 
-class DiffOp(Op):
-    """The differences of adjacent elements along an axis, taken ``n`` times.
+class DiffOp:
+    """`diff` with given ``n`` and ``axis``: what Theano's op of this name computes.
 
     Parameters
     ----------
     n : int
     axis : int
-
-    Raises
-    ------
-    ValueError
-        For a negative ``n``; ``make_node`` raises it for an axis that does not exist.
 
     Examples
     --------
@@ -220,56 +215,11 @@ class DiffOp(Op):
     array([3, 5])
     """
 
-    runs_alone = True
-    __props__ = ("n", "axis")
-    linear_in = (0,)
-
     def __init__(self, n=1, axis=-1):
-        if one_integer("diff", "n", n) < 0:
-            raise ValueError(f"DiffOp: n must not be negative, got {n}")
-        self.n = n
-        self.axis = axis
-        if n == 0:
-            self.view_map = {0: [0]}
+        self.n, self.axis = n, axis
 
-    def make_node(self, x):
-        x = as_tensor_variable(x)
-        axis = one_axis("DiffOp", x, self.axis)
-        if not self.n:
-            return Apply(self, [x], [x.type()])
-        flags = [flag and number != axis for number, flag in enumerate(x.type.broadcastable)]
-        lengths = [max(length - self.n, 0) if number == axis and length is not None else length
-                   for number, length in enumerate(x.type.shape)]
-        return Apply(self, [x], [TensorType(x.type.dtype, flags, shape=lengths)()])
-
-    def make_kernel(self, node):
-        x = node.inputs[0].type
-        return DifferenceKernel(x.dtype, self.axis % x.ndim, self.n)
-
-    def infer_shape(self, node, input_shapes):
-        lengths = list(input_shapes[0])
-        lengths[self.axis] = scalar.maximum(lengths[self.axis] - self.n, 0)
-        return [tuple(lengths)]
-
-    def grad(self, inputs, output_grads):
-        x, = inputs
-        if x.type.dtype in discrete_dtypes:
-            return [x.zeros_like(dtype=config.floatX)]
-        gz, = output_grads
-        axis = self.axis % x.type.ndim
-        for _ in range(self.n):
-            gz = _next_to_zeros(gz, axis, True) - _next_to_zeros(gz, axis, False)
-        if self.n and (x.type.shape[axis] is None or x.type.shape[axis] < self.n):
-            gz = gz[(slice(None),) * axis + (slice(0, shape_i(x, axis)),)]     # where x was shorter than n
-        return [gz]
-
-
-def _next_to_zeros(x, axis, behind):
-    """``x`` with a slice of zeros before or after it along an axis."""
-    lengths = [shape_i(x, number) for number in range(x.type.ndim)]
-    lengths[axis] = 1
-    zero = zeros(lengths, dtype=x.type.dtype)
-    return join(axis, zero, x) if behind else join(axis, x, zero)
+    def __call__(self, x):
+        return diff(x, self.n, self.axis)
 
 
 def diff(x, n=1, axis=-1, prepend=None, append=None):
@@ -300,11 +250,18 @@ def diff(x, n=1, axis=-1, prepend=None, append=None):
     >>> T.diff(T.as_tensor([1, 4, 9])).eval()
     array([3, 5])
     """
+    x = as_tensor_variable(x)
+    axis = one_axis("diff", x, axis)
+    if one_integer("diff", "n", n) < 0:
+        raise ValueError(f"diff: n must not be negative, got {n}")
     if n and not (prepend is None and append is None):
-        x = as_tensor_variable(x)
         whole = [x if part is x else _beside(x, part, axis) for part in (prepend, x, append) if part is not None]
-        x = join(axis % x.type.ndim, *whole)
-    return DiffOp(n=n, axis=axis)(x)
+        x = join(axis, *whole)
+    before = (slice(None),) * axis
+    for _ in range(n):
+        behind, front = x[(*before, slice(1, None))], x[(*before, slice(None, -1))]
+        x = scalar.neq(behind, front) if x.type.dtype == "bool" else behind - front
+    return x
 
 
 def _beside(x, part, axis):
@@ -312,5 +269,5 @@ def _beside(x, part, axis):
     part = as_tensor_variable(numpy.asarray(part) if isinstance(part, (bool, int, float, complex)) else part)
     if part.type.ndim:
         return part
-    lengths = [1 if number == axis % x.type.ndim else shape_i(x, number) for number in range(x.type.ndim)]
+    lengths = [1 if number == axis else shape_i(x, number) for number in range(x.type.ndim)]
     return alloc(part, *lengths)

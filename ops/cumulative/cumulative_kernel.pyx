@@ -1,5 +1,4 @@
-"""Cumulative sums and products along an axis (each element of the result is the previous one plus or times an input),
-and their inverse, differences of adjacent elements.
+"""Cumulative sums and products along an axis: each element of the result is the previous one plus or times an input.
 
 An array is treated as ``outer`` x ``length`` x ``chunk``, where ``length`` is that of the axis. If chunks are long,
 NumPy's loop adds each slice to the previous one, COLUMNS columns at a time. If they are short, a loop runs along each
@@ -13,9 +12,9 @@ import numpy
 
 from phintys.ops.native.loops import TYPES
 from phintys.ops.native.loops cimport InnerLoop, find_loop
-from phintys.ops.native.strided_copy cimport PART, copy_in_parts, next_part
+from phintys.ops.native.strided_copy cimport copy_in_parts
 from phintys.vm.abi cimport (
-    BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size, interrupted, scratch, share)
+    BOUND, RUNS_ALONE, Cell, Context, Kernel, allocate, cell_is_contiguous, cell_size, interrupted)
 from phintys.vm.limits cimport MAX_RANK
 from phintys.vm.thresholds cimport LONG_CUMULATIVE
 
@@ -158,93 +157,3 @@ cdef class CumulativeKernel(Kernel):
             arguments[0], arguments[1] = totals + (position - 1) * row, <char*>values + position * row
             arguments[2] = totals + position * row
             self.loop.function(arguments, &columns, steps, self.loop.data)
-
-
-cdef class DifferenceKernel(Kernel):
-    """Differences of adjacent elements along an axis, taken ``times`` times: ``(x, out)``; for booleans, whether
-    adjacent elements differ.
-
-    Parameters
-    ----------
-    dtype : str
-    axis : int
-        Not negative.
-    times : int
-    """
-    cdef InnerLoop loop
-    cdef int axis
-    cdef npy_intp times
-
-    def __init__(self, dtype, int axis, npy_intp times):
-        self.loop = find_loop(numpy.not_equal if dtype == "bool" else numpy.subtract, (dtype, dtype, dtype))
-        self.axis, self.times = axis, times
-        self.examined, self.binding = (), BOUND
-
-    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
-        cdef Cell* source = operands[0]
-        cdef Cell* result = operands[1]
-        cdef npy_intp shape[MAX_RANK]
-        cdef npy_intp slab = source.itemsize
-        cdef int axis
-        if self.times == 0:
-            memcpy(result.shape, source.shape, source.ndim * sizeof(npy_intp))
-            memcpy(result.strides, source.strides, source.ndim * sizeof(npy_intp))
-            return 0
-        for axis in range(source.ndim):
-            shape[axis] = source.shape[axis]
-            if axis >= self.axis:
-                slab *= shape[axis]
-        shape[self.axis] = max(shape[self.axis] - self.times, 0)
-        allocate(context, result, shape)
-        scratch(context, slab)
-        return RUNS_ALONE if cell_size(source) >= LONG_CUMULATIVE else 0
-
-    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
-        cdef Cell* source = operands[0]
-        cdef Cell* result = operands[1]
-        cdef npy_intp strides[MAX_RANK]
-        cdef npy_intp index[MAX_RANK]
-        cdef npy_intp stride = source.itemsize, step, row, length, unasked = 0
-        cdef char* values = source.data
-        cdef char* differences = result.data
-        cdef int axis
-        if self.times == 0:
-            share(context, result, source, source.data)
-            return 0
-        if cell_size(result) == 0:
-            return 0
-        for axis in range(source.ndim - 1, self.axis - 1, -1):
-            strides[axis] = stride
-            stride *= source.shape[axis]
-        for axis in range(self.axis):
-            index[axis] = 0
-        row, length = strides[self.axis], source.shape[self.axis]
-        while True:                                      # over the dimensions before the axis
-            copy_in_parts(context, source.ndim - self.axis, source.shape + self.axis, context.scratch,
-                          strides + self.axis, values, source.strides + self.axis, source.itemsize)
-            for step in range(1, self.times + 1):
-                self.subtract(context, context.scratch, differences if step == self.times else context.scratch, row,
-                              (length - step) * row // source.itemsize, source.itemsize)
-            differences += (length - self.times) * row
-            unasked += length * row
-            if not next_part(source, self.axis, index, &values) or unasked > PART and interrupted(context):
-                return 0
-            if unasked > PART:
-                unasked = 0
-
-    cdef inline void subtract(self, Context* context, char* values, char* differences, npy_intp row, npy_intp count,
-                              npy_intp itemsize) noexcept nogil:
-        """Compute ``count`` contiguous differences of elements ``row`` bytes apart. They may overwrite the values,
-        because the loop writes each position after its last read."""
-        cdef char* arguments[3]
-        cdef npy_intp steps[3]
-        cdef npy_intp part
-        steps[0] = steps[1] = steps[2] = itemsize
-        while True:
-            arguments[0], arguments[1], arguments[2] = values + row, values, differences
-            part = min(count, <npy_intp>UNASKED)
-            self.loop.function(arguments, &part, steps, self.loop.data)
-            count -= part
-            if count <= 0 or interrupted(context):
-                return
-            values, differences = values + part * itemsize, differences + part * itemsize

@@ -47,7 +47,7 @@ def _next_axis(axis):
     return axis + 1 if axis >= 0 else axis
 
 
-@rule_for("CumOp", "DiffOp", "TopKOp", "RepeatOp", "FourierTransform")
+@rule_for("CumOp", "TopKOp", "RepeatOp", "FourierTransform")
 def along_attribute(node, inputs, flags, count):
     """The axis of the op is one later; None means that each row is flat."""
     if True in flags[1:]:

@@ -1,33 +1,17 @@
-"""Permutations of the last dimension: PermuteRowElements, ``inverse_permutation``."""
-from phintys.graph.apply import Apply
-from phintys.graph.config import config
-from phintys.graph.op import Op
-from phintys.graph.valueless_types import grad_undefined
-from phintys.ops.creation.allocation import arange
-from phintys.ops.elementwise import scalar
-from phintys.ops.indexing.permutation_kernel import PermuteRowsKernel
-from phintys.ops.reduction.careduce import Sum
+"""Permutations of the last dimension: ``permute_row_elements``, ``inverse_permutation``."""
+from phintys.ops.creation.allocation import arange, zeros
+from phintys.ops.elementwise.scalar import neq, second, switch
+from phintys.ops.identity.equal_lengths import EqualLengths
+from phintys.ops.indexing.inc_subtensor import set_subtensor
 from phintys.ops.shape.dimshuffle import dimshuffle, shape_padleft
 from phintys.ops.shape.shape import shape_i
-from phintys.ops.types.constant import as_tensor_variable, constant
-from phintys.ops.types.dtypes import discrete_dtypes, integer_dtypes
-from phintys.ops.types.tensor_type import TensorType
+from phintys.ops.types.constant import as_tensor_variable
+from phintys.ops.types.dtypes import integer_dtypes
+from phintys.ops.types.known_length import known_integer
 
 
-class PermuteRowElements(Op):
-    """Permutes each row (last dimension) of a tensor. The inputs are the tensor, the permutations, and whether to
-    invert them.
-
-    The tensor and the permutations are broadcast together in all dimensions but the last.
-
-    Raises
-    ------
-    TypeError
-        Raised by ``make_node`` if permutations are not integers.
-    ValueError
-        At run time, if lengths do not match.
-    IndexError
-        At run time, if a permutation contains a position that a row does not have.
+class PermuteRowElements:
+    """`permute_row_elements`, as an object like Theano's op of this name.
 
     Examples
     --------
@@ -35,48 +19,23 @@ class PermuteRowElements(Op):
     array([[3, 1, 2]])
     """
 
-    runs_alone = True
-    __props__ = ()
-    linear_in = (0,)
-
-    def make_node(self, x, y, inverse):
-        x, y = as_tensor_variable(x), as_tensor_variable(y)
-        if y.type.dtype not in integer_dtypes:
-            raise TypeError(f"PermuteRowElements: permutations must be integers, got {y} of type {y.type}")
-        inverse = inverse if hasattr(inverse, "type") else constant(int(bool(inverse)), dtype="int8")
-        rank = max(x.type.ndim, y.type.ndim)
-        x, y = shape_padleft(x, rank - x.type.ndim), shape_padleft(y, rank - y.type.ndim)
-        flags = [first and second for first, second in zip(x.type.broadcastable, y.type.broadcastable)]
-        return Apply(self, [x, y, inverse], [TensorType(x.type.dtype, flags)()])
-
-    def make_kernel(self, node):
-        x, y, _ = [value.type for value in node.inputs]
-        return PermuteRowsKernel(y.dtype, list(zip(x.broadcastable, y.broadcastable)))
-
-    def infer_shape(self, node, input_shapes):
-        return [tuple([other if flag else length for flag, length, other
-                       in zip(node.inputs[0].type.broadcastable, *input_shapes[:2])])]
-
-    def grad(self, inputs, output_grads):
-        x, y, inverse = inputs
-        gz, = output_grads
-        undefined = [grad_undefined(self, 1, y), grad_undefined(self, 2, inverse)]
-        if x.type.dtype in discrete_dtypes:
-            return [x.zeros_like(dtype=config.floatX), *undefined]
-        gradient = permute_row_elements(gz, y, scalar.eq(inverse, 0))
-        repeated = [axis for axis in range(gz.type.ndim)
-                    if x.type.broadcastable[axis] and not gz.type.broadcastable[axis]]
-        kept = iter(range(gz.type.ndim - len(repeated)))
-        gradient = dimshuffle(Sum(repeated)(gradient), ["x" if axis in repeated else next(kept)
-                                                        for axis in range(gz.type.ndim)])
-        return [gradient, *undefined]
-
-
-_permute_row_elements = PermuteRowElements()
+    def __call__(self, x, y, inverse):
+        return permute_row_elements(x, y, inverse)
 
 
 def permute_row_elements(x, y, inverse=0):
     """Permute each row of ``x`` by the permutation in ``y`` or, with ``inverse``, by its inverse.
+
+    The tensor and the permutations are broadcast together in all dimensions but the last.
+
+    Raises
+    ------
+    TypeError
+        If permutations are not integers.
+    ValueError
+        At run time, if lengths do not match.
+    IndexError
+        At run time, if a permutation contains a position that a row does not have.
 
     Examples
     --------
@@ -85,7 +44,25 @@ def permute_row_elements(x, y, inverse=0):
     array([[3, 1, 2],
            [6, 4, 5]])
     """
-    return _permute_row_elements(x, y, inverse)
+    x, y = as_tensor_variable(x), as_tensor_variable(y)
+    if y.type.dtype not in integer_dtypes:
+        raise TypeError(f"permute_row_elements: permutations must be integers, got {y} of type {y.type}")
+    backwards = known_integer(inverse) if hasattr(inverse, "type") else int(inverse)
+    if backwards is None:
+        return switch(neq(inverse, 0), permute_row_elements(x, y, 1), permute_row_elements(x, y, 0))
+    rank = max(x.type.ndim, y.type.ndim)
+    x, y = shape_padleft(x, rank - x.type.ndim), shape_padleft(y, rank - y.type.ndim)
+    repeated = x.type.broadcastable
+    y = EqualLengths.of(y, [[(x, axis), (y, axis)] for axis in range(rank)
+                            if not repeated[axis] and not y.type.broadcastable[axis]])
+    if repeated[-1] != y.type.broadcastable[-1]:
+        x, y = (second(y, x), y) if repeated[-1] else (x, second(x, y))
+    lengths = [shape_i(y if repeated[axis] else x, axis) for axis in range(rank)]
+    lines = [dimshuffle(arange(lengths[axis]), ["x"] * axis + [0] + ["x"] * (rank - axis - 1))
+             for axis in range(rank - 1)]
+    if backwards:
+        return set_subtensor(zeros(lengths, x.type.dtype)[(*lines, y)], x)
+    return x[(*[0 if flag else line for flag, line in zip(repeated, lines)], y)]
 
 
 def inverse_permutation(perm):

@@ -6,20 +6,21 @@ from numpy.exceptions import AxisError
 
 from phintys.graph.apply import Apply
 from phintys.graph.config import config
-from phintys.graph.op import InPlaceOp, Op
-from phintys.graph.valueless_types import grad_undefined
+from phintys.graph.op import Op
 from phintys.ops.creation.alloc import gradient_of_broadcast
 from phintys.ops.creation.allocation import arange
 from phintys.ops.elementwise.scalar import as_dtype, eq, maximum, minimum, switch
-from phintys.ops.indexing.getitem import getitem
+from phintys.ops.identity.assertion import Check
+from phintys.ops.indexing.inc_subtensor import set_subtensor
 from phintys.ops.indexing.subtensor import fitting_value, zero_gradients
-from phintys.ops.linalg.diagonal_kernel import AllocDiagKernel, ExtractDiagKernel, FillDiagonalKernel, SetDiagonalKernel
+from phintys.ops.linalg.diagonal_kernel import AllocDiagKernel, ExtractDiagKernel, SetDiagonalKernel
 from phintys.ops.reduction.careduce import Sum
 from phintys.ops.shape.dimshuffle import dimshuffle
 from phintys.ops.shape.shape import shape_i
 from phintys.ops.types.axes import one_axis, one_integer
 from phintys.ops.types.constant import as_tensor_variable, constant
 from phintys.ops.types.dtypes import discrete_dtypes, integer_dtypes, upcast
+from phintys.ops.types.known_length import known_integer
 from phintys.ops.types.numpy_arguments import with_numpy_arguments
 from phintys.ops.types.tensor_type import TensorType
 
@@ -302,20 +303,8 @@ def trace(a, offset=0, axis1=0, axis2=1):
 
 
 # ---- filling one diagonal with a number ------------------------------------------------------------------------------
-class FillDiagonal(InPlaceOp):
-    """A copy of a tensor in which the main diagonal is set to a number. The inputs are a and value.
-
-    Parameters
-    ----------
-    inplace : bool
-        Whether the result may overwrite a.
-
-    Raises
-    ------
-    TypeError
-        If a has fewer than two dimensions, or the value is not a scalar or has a wider dtype.
-    ValueError
-        At run time, if there are more than two dimensions and their lengths differ.
+class FillDiagonal:
+    """`fill_diagonal`, as an object like Theano's op of this name.
 
     Examples
     --------
@@ -324,37 +313,12 @@ class FillDiagonal(InPlaceOp):
            [3, 9]])
     """
 
-    runs_alone = True
-    shape_as = 0
-    linear_in = (0, 1)
-    cannot_fail = changes_part = True
-
-    def make_node(self, a, val):
-        a = as_tensor_variable(a)
-        if a.type.ndim < 2:
-            raise TypeError(f"{type(self).__name__}: first parameter must have at least two dimensions")
-        return Apply(self, [a, _filling(self, a, val)], [a.type()])
-
-    def make_kernel(self, node):
-        return FillDiagonalKernel(False)
-
-    def grad(self, inputs, output_grads):
-        a, value = inputs
-        gz, = output_grads
-        if a.type.dtype in discrete_dtypes:
-            return zero_gradients(a, value)
-        positions = arange(shape_i(gz, 0)) if gz.type.ndim > 2 else None
-        taken = getitem(gz, (positions,) * gz.type.ndim) if gz.type.ndim > 2 else diagonal(gz)
-        return [fill_diagonal(gz, constant(0, dtype=gz.type.dtype)), Sum(None, dtype=gz.type.dtype)(taken)]
+    def __call__(self, a, val):
+        return fill_diagonal(a, val)
 
 
-class FillDiagonalOffset(FillDiagonal):
-    """A copy of a matrix in which one diagonal is set to a number. The inputs are a, value and offset.
-
-    Raises
-    ------
-    TypeError
-        If a is not a matrix, the value is not a scalar or has a wider dtype, or the offset is not an integer.
+class FillDiagonalOffset:
+    """`fill_diagonal_offset`, as an object like Theano's op of this name.
 
     Examples
     --------
@@ -363,45 +327,19 @@ class FillDiagonalOffset(FillDiagonal):
            [3, 4]])
     """
 
-    def make_node(self, a, val, offset):
-        a, offset = as_tensor_variable(a), as_tensor_variable(offset)
-        if a.type.ndim != 2:
-            raise TypeError(f"{type(self).__name__}: first parameter must have exactly two dimensions")
-        if offset.type.ndim != 0:
-            raise TypeError(f"{type(self).__name__}: third parameter must be a scalar")
-        if offset.type.dtype not in integer_dtypes:
-            raise TypeError(f"{type(self).__name__}: type of third parameter must be as integer use "
-                            "tensor.cast( input, 'int32/int64')")
-        return Apply(self, [a, _filling(self, a, val), offset], [a.type()])
-
-    def make_kernel(self, node):
-        return FillDiagonalKernel(True)
-
-    def grad(self, inputs, output_grads):
-        a, value, offset = inputs
-        gz, = output_grads
-        undefined = grad_undefined(self, 2, offset, "offset is not defined for non-integer offset so "
-                                   "fill_diagonal_offset(a,val,offset+eps) is undefined")
-        if a.type.dtype in discrete_dtypes:
-            return [*zero_gradients(a, value), undefined]
-        rows, columns = dimshuffle(arange(shape_i(gz, 0)), [0, "x"]), arange(shape_i(gz, 1))
-        zero = constant(0, dtype=gz.type.dtype)
-        taken = switch(eq(rows + offset, columns), gz, zero)
-        return [fill_diagonal_offset(gz, zero, offset), Sum(None, dtype=gz.type.dtype)(taken), undefined]
+    def __call__(self, a, val, offset):
+        return fill_diagonal_offset(a, val, offset)
 
 
-def _filling(op, a, value):
+def _filling(name, a, value):
     """The number to fill with, converted to the dtype of ``a``."""
     value = as_tensor_variable(value)
     if value.type.ndim != 0:
-        raise TypeError(f"{type(op).__name__}: second parameter must be a scalar")
+        raise TypeError(f"{name}: second parameter must be a scalar")
     if upcast(a.type.dtype, value.type.dtype) != a.type.dtype:
-        raise TypeError(f"{type(op).__name__}: type of second parameter must be the same as the first's: "
+        raise TypeError(f"{name}: type of second parameter must be the same as the first's: "
                         f"{value.type.dtype} does not fit into {a.type.dtype}")
     return as_dtype(value, a.type.dtype)
-
-
-fill_diagonal_, fill_diagonal_offset_ = FillDiagonal(), FillDiagonalOffset()
 
 
 def fill_diagonal(a, val):
@@ -427,7 +365,17 @@ def fill_diagonal(a, val):
     array([[9, 2],
            [3, 9]])
     """
-    return fill_diagonal_(a, val)
+    a = as_tensor_variable(a)
+    rank = a.type.ndim
+    if rank < 2:
+        raise TypeError("fill_diagonal: first parameter must have at least two dimensions")
+    value = _filling("fill_diagonal", a, val)
+    if rank == 2:
+        return SetDiagonal()(a, value)
+    lengths = [shape_i(a, axis) for axis in range(rank)]
+    length = Check("All dimensions of input must be of equal length")(
+        lengths[0], *[eq(length, lengths[0]) for length in lengths[1:]])
+    return set_subtensor(a[(arange(length),) * rank], value)
 
 
 def fill_diagonal_offset(a, val, offset):
@@ -444,4 +392,19 @@ def fill_diagonal_offset(a, val, offset):
     array([[1, 9],
            [3, 4]])
     """
-    return fill_diagonal_offset_(a, val, offset)
+    a, offset = as_tensor_variable(a), as_tensor_variable(offset)
+    if a.type.ndim != 2:
+        raise TypeError("fill_diagonal_offset: first parameter must have exactly two dimensions")
+    if offset.type.ndim != 0:
+        raise TypeError("fill_diagonal_offset: third parameter must be a scalar")
+    if offset.type.dtype not in integer_dtypes:
+        raise TypeError("fill_diagonal_offset: type of third parameter must be as integer use "
+                        "tensor.cast( input, 'int32/int64')")
+    value, known = _filling("fill_diagonal_offset", a, val), known_integer(offset)
+    if known is not None:
+        return SetDiagonal(known)(a, value)
+    rows, columns = dimshuffle(arange(shape_i(a, 0)), [0, "x"]), arange(shape_i(a, 1))
+    return switch(eq(rows + offset, columns), value, a)
+
+
+fill_diagonal_, fill_diagonal_offset_ = fill_diagonal, fill_diagonal_offset

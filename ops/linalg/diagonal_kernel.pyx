@@ -1,11 +1,10 @@
 """Kernels of diagonals: a view of diagonals, and an array in which diagonals are set.
 
-The stride along a diagonal of a matrix is the sum of the strides of both dimensions; the stride along the main diagonal
-of an array with more dimensions, which must have equal lengths, is the sum of all strides.
+The stride along a diagonal of a matrix is the sum of the strides of both dimensions.
 """
 from numpy cimport npy_intp
 
-from phintys.ops.native.integers cimport integer_at, shape_of
+from phintys.ops.native.integers cimport shape_of
 from phintys.ops.native.result_shapes cimport tuple_of
 from phintys.ops.native.strided_copy cimport clear_in_parts, copy_in_parts
 from phintys.vm.abi cimport (
@@ -137,47 +136,4 @@ cdef class AllocDiagKernel(DiagonalsKernel):
         if not interrupted(context):
             copy_in_parts(context, values.ndim, found.shape, found.data, found.strides, values.data, values.strides,
                           values.itemsize)
-        return 0
-
-
-cdef class FillDiagonalKernel(Kernel):
-    """A copy of an array in which one diagonal is filled: ``(a, value, out)``, or ``(a, value, offset, out)`` for
-    matrices.
-
-    If an array has more than two dimensions, their lengths must be equal.
-    """
-    cdef int result
-
-    def __cinit__(self):
-        self.examined, self.binding = (), BOUND
-
-    def __init__(self, bint has_offset):
-        self.result = 2 + has_offset
-
-    cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
-        cdef Cell* array = operands[0]
-        cdef int axis
-        for axis in range(2, array.ndim):
-            if array.shape[axis] != array.shape[0] or array.shape[1] != array.shape[0]:
-                with gil:
-                    raise ValueError("All dimensions of input must be of equal length, the shape is "
-                                     f"{shape_of(array)}")
-        allocate(context, operands[self.result], array.shape)
-        return RUNS_ALONE if cell_size(array) * array.itemsize >= LONG_COPY else 0
-
-    cdef int run(self, Context* context, Cell** operands) noexcept nogil:
-        cdef Cell* result = operands[self.result]
-        cdef npy_intp offset = integer_at(operands[2], 0) if self.result == 3 else 0
-        cdef npy_intp zero = 0
-        cdef Diagonals found
-        cdef int axis
-        copy_array(context, operands[0], result)
-        if result.ndim == 2:
-            locate(result, offset, 0, 1, &found)
-        else:
-            found.data, found.shape[0], found.strides[0] = result.data, result.shape[0], 0
-            for axis in range(result.ndim):
-                found.strides[0] += result.strides[axis]
-        if not interrupted(context):
-            copy_in_parts(context, 1, found.shape, found.data, found.strides, operands[1].data, &zero, result.itemsize)
         return 0

@@ -1,4 +1,4 @@
-"""Repetition of elements: ``repeat``, ``tile``, ``compress``, and the ops RepeatOp, SumRepeats and Tile.
+"""Repetition of elements: ``repeat``, ``tile``, ``compress``, and the ops RepeatOp and SumRepeats.
 
 If all slices have the same number of repetitions, ``repeat`` needs no separate op: it is an ``Alloc`` with an
 additional dimension and a reshape. RepeatOp is for a separate number for each slice. Its gradient, SumRepeats, sums
@@ -13,7 +13,6 @@ from phintys.graph.op import Op
 from phintys.graph.valueless_types import disconnected_type
 from phintys.graph.variable import Constant, Variable
 from phintys.ops.creation.allocation import Alloc
-from phintys.ops.creation.allocation_kernel import TileKernel
 from phintys.ops.cumulative.product import Prod
 from phintys.ops.elementwise import scalar
 from phintys.ops.identity.assertion import Assert
@@ -309,9 +308,8 @@ def tile(x, reps, ndim=None):
     return reshape(_tiling(dimshuffle(x, order), *whole), tiled)
 
 
-class Tile(Op):
-    """Theano's older form of `tile`: an op whose inputs are a tensor and a vector of repetitions, one for each
-    dimension.
+class Tile:
+    """Theano's older form of `tile`, whose repetitions are a vector, one for each dimension.
 
     Parameters
     ----------
@@ -324,29 +322,14 @@ class Tile(Op):
     array([1, 2, 1, 2])
     """
 
-    runs_alone = True
-    __props__ = ("ndim",)
-    linear_in = (0,)
-
     def __init__(self, ndim):
         self.ndim = ndim
 
-    def make_node(self, x, reps):
-        warnings.warn("Tile op is deprecated, use tile function instead.", stacklevel=3)
+    def __call__(self, x, reps):
+        warnings.warn("Tile op is deprecated, use tile function instead.", stacklevel=2)
         x, reps = as_tensor_variable(x), as_tensor_variable(reps)
-        if not x.type.ndim <= self.ndim <= 32:
+        if not x.type.ndim <= self.ndim <= LARGEST_RANK // 2:           # `tile` splits each dimension
             raise ValueError(f"Tile: cannot make {self.ndim} dimensions of {x} with {x.type.ndim}")
         if reps.type.ndim != 1 or reps.type.dtype not in discrete_dtypes:
             raise ValueError(f"Tile: the repetitions must be a vector of integers, got {reps} of type {reps.type}")
-        return Apply(self, [x, reps], [TensorType(x.type.dtype, (False,) * self.ndim)()])
-
-    def make_kernel(self, node):
-        return TileKernel()
-
-    def infer_shape(self, node, input_shapes):
-        x, reps = node.inputs
-        lengths = [1] * (self.ndim - x.type.ndim) + list(input_shapes[0])
-        return [tuple([length * reps[axis] for axis, length in enumerate(lengths)])]
-
-    def __str__(self):
-        return f"Tile{{ndim={self.ndim}}}"
+        return tile(x, reps, self.ndim)

@@ -1,38 +1,19 @@
-"""Counting the occurrences of integers: ``bincount``, and the op Counters, which computes the number of counters.
+"""Counting the occurrences of integers: ``bincount``.
 
 The counting itself is an addition at index arrays (``inc_subtensor``), which has a gradient with respect to the
 weights.
 """
-from phintys.graph.apply import Apply
-from phintys.graph.op import Op
 from phintys.ops.creation.allocation import zeros
 from phintys.ops.elementwise import scalar
-from phintys.ops.identity.assertion import Assert
+from phintys.ops.identity.assertion import Assert, Check
 from phintys.ops.indexing.inc_subtensor import inc_subtensor
 from phintys.ops.reduction.reduction import all as all_true
-from phintys.ops.sorting.bincount_kernel import CountersKernel
+from phintys.ops.reduction.reduction import max as max_of
+from phintys.ops.reduction.reduction import min as min_of
+from phintys.ops.shape.join import join
+from phintys.ops.shape.shape import shape_i
 from phintys.ops.types.constant import as_tensor_variable, constant
 from phintys.ops.types.dtypes import discrete_dtypes, integer_dtypes, reduced_dtype
-from phintys.ops.types.tensor_type import TensorType
-
-
-class Counters(Op):
-    """The largest element of a vector of integers plus 1, but at least the second input; 0-d int64.
-
-    Raises
-    ------
-    ValueError
-        At run time, if an element or the second input is negative.
-    """
-
-    __props__ = ()
-    depends_on = ()
-
-    def make_node(self, x, least):
-        return Apply(self, [x, least], [TensorType("int64", ())()])
-
-    def make_kernel(self, node):
-        return CountersKernel()
 
 
 def bincount(x, weights=None, minlength=None, assert_nonneg=False):
@@ -71,8 +52,21 @@ def bincount(x, weights=None, minlength=None, assert_nonneg=False):
     x = scalar.as_dtype(x, "uint8") if x.type.dtype == "bool" else x
     if assert_nonneg:
         x = Assert("Input to bincount has negative values!")(x, all_true(scalar.ge(x, 0)))
-    counts = zeros([Counters()(x, _least_length(minlength))], dtype=_dtype_of_counts(weights))
+    counts = zeros([_counters(x, _least_length(minlength))], dtype=_dtype_of_counts(weights))
     return inc_subtensor(counts[x], constant(1, dtype="int64") if weights is None else weights)
+
+
+def _counters(x, least):
+    """The largest element of a vector of integers plus 1, but at least ``least``."""
+    least = Check("bincount: minlength must not be negative")(least, scalar.ge(least, 0))
+    with_zero = join(0, x, constant([0], dtype=x.type.dtype))       # an extremum of no elements is an error
+    largest = max_of(with_zero)
+    if x.type.dtype.startswith("int"):
+        largest = Check("bincount: an element is negative")(largest, scalar.ge(min_of(with_zero), 0))
+    if x.type.dtype in ("int64", "uint64"):
+        largest = Check("bincount: an element does not fit into 63 bits")(
+            largest, scalar.lt(largest, constant(2 ** 63 - 1, dtype=x.type.dtype)))
+    return scalar.maximum(scalar.as_dtype(largest, "int64") + scalar.gt(shape_i(x, 0), 0), least)
 
 
 def _least_length(minlength):

@@ -555,7 +555,7 @@ RULES = {"DimShuffle": _dimshuffle, "Dot": _dot, "Dot22": _dot, "Dot22Scalar": _
 RULES.update(dict.fromkeys(("Sum", "Prod", "Max", "Min", "All", "Any"), _reduced))
 RULES.update(dict.fromkeys((
     "Assert", "Check", "EqualLengths", "Softmax", "LogSoftmax", "IncSubtensor", "AdvancedIncSubtensor1",
-    "AdvancedIncSubtensor", "AdvancedBooleanIncSubtensor", "SetDiagonal", "FillDiagonal", "Triangle", "CpuContiguous",
+    "AdvancedIncSubtensor", "AdvancedBooleanIncSubtensor", "SetDiagonal", "Triangle", "CpuContiguous",
     "DeepCopyOp", "ViewOp"), _first))
 RULES.update(dict.fromkeys(("Cholesky", "CholeskyInverse", "MatrixInverse", "Expm"), _square))
 RULES.update(dict.fromkeys(("Det", "SLogDet"), _of_square))

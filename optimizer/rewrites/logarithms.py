@@ -80,8 +80,8 @@ def _set(node):
 # The key of an op -> the positions of the inputs whose elements its output consists of.
 MOVERS = {
     **dict.fromkeys(["DimShuffle", "Reshape", "Subtensor", "AdvancedSubtensor1", "AdvancedSubtensor",
-                     "AdvancedBooleanSubtensor", "Split", "RepeatOp", "Tile", "Rebroadcast", "SpecifyShape", "Alloc",
-                     "ExtractDiag", "PermuteRowElements", "Assert", "ViewOp", "DeepCopyOp", "CpuContiguous", "identity",
+                     "AdvancedBooleanSubtensor", "Split", "RepeatOp", "Rebroadcast", "SpecifyShape", "Alloc",
+                     "ExtractDiag", "Assert", "ViewOp", "DeepCopyOp", "CpuContiguous", "identity",
                      "TensorFromScalar", "ScalarFromTensor"], _first),
     **dict.fromkeys(["IncSubtensor", "AdvancedIncSubtensor1", "AdvancedIncSubtensor", "AdvancedBooleanIncSubtensor"],
                     _set),

@@ -155,7 +155,7 @@ MISTAKES = {
            "roll": lambda axis: T.roll(m, 1, axis), "cumsum": lambda axis: T.cumsum(m, axis),
            "cumprod": lambda axis: T.cumprod(m, axis), "take": lambda axis: T.take(m, [0], axis),
            "repeat": lambda axis: T.repeat(m, 2, axis), "swapaxes": lambda axis: T.swapaxes(m, 0, axis),
-           "DiffOp": lambda axis: T.diff(m, axis=axis), "cross": lambda axis: T.cross(m, n, axis=axis),
+           "diff": lambda axis: T.diff(m, axis=axis), "cross": lambda axis: T.cross(m, n, axis=axis),
            "fft": lambda axis: T.fft.fft(m, axis=axis), "moveaxis": lambda axis: T.moveaxis(m, axis, 0),
            "median": lambda axis: T.median(m, axis), "flip": lambda axis: T.flip(m, axis),
            "vectorize": lambda axis: phintys.vectorize(lambda a: a, in_axes=axis)(m)}.items()},

@@ -27,7 +27,6 @@ from phintys.ops.elementwise.scalar_op import SCALAR_OPS
 from phintys.ops.elementwise.scalar_protocol import ScalarOp
 from phintys.ops.identity.assertion import Check
 from phintys.ops.identity.equal_lengths import EqualLengths
-from phintys.ops.indexing.permutation import permute_row_elements
 from phintys.ops.linalg.diagonal import SetDiagonal
 from phintys.ops.linalg.polynomial import Horner, PowerSums
 from phintys.ops.loops.first_rows import EnoughRows, first_rows
@@ -40,7 +39,6 @@ from phintys.ops.nnet.crossentropy import (
     crossentropy_categorical_1hot_grad,
     crossentropy_softmax_argmax_1hot_with_bias,
 )
-from phintys.ops.nnet.prepend import Prepend_scalar_constant_to_each_row, prepend_scalar_to_each_row
 from phintys.ops.nnet.softmax import LogSoftmax, Softmax, SoftmaxGrad, SoftmaxWithBias
 from phintys.ops.pooling import neighbours, pool
 from phintys.ops.products import blas
@@ -116,11 +114,10 @@ FAMILIES = {
         lambda x, b: crossentropy_softmax_argmax_1hot_with_bias(x, b, LABELS)[0], [M, (4,)]),
     "CrossentropySoftmax1HotWithBiasDx": (
         lambda g, x: CrossentropySoftmax1HotWithBiasDx()(g, Softmax()(x), LABELS), [V, M]),
-    "CumOp": (lambda x: T.cumprod(x, axis=0), [M]), "DiffOp": (lambda x: T.extra_ops.diff(x), [M]),
+    "CumOp": (lambda x: T.cumprod(x, axis=0), [M]),
     "DeepCopyOp": (phintys.compile.deep_copy_op, [M]), "AllocDiag": (T.AllocDiag(), [V]),
     "ExtractDiag": (lambda x: T.ExtractDiag()(x), [M]),
-    "FillDiagonal": (T.extra_ops.fill_diagonal, [M, S]), "SetDiagonal": (SetDiagonal(0, 0, 1), [Q, V]),
-    "FillDiagonalOffset": (lambda x, y: T.extra_ops.fill_diagonal_offset(x, y, 1), [M, S]),
+    "SetDiagonal": (SetDiagonal(0, 0, 1), [Q, V]),
     "DimShuffle": (lambda x: x.dimshuffle(1, "x", 0), [M]),
     "IfElse": (lambda x, y: phintys.ifelse.ifelse(T.ge(x.shape[0], 1), x, y), [V, V]),
     "Join": (lambda x, y: T.join(0, x, y), [M, M]), "MakeVector": (lambda x, y: T.stack([x, y]), [S, S]),
@@ -140,9 +137,6 @@ FAMILIES = {
     "AveragePoolGrad": (lambda g: pool.AveragePoolGrad(True, "sum")(IMAGE, g, (1, 2), (1, 1)), [(3, 3)]),
     "DownsampleFactorMaxGradGrad": (
         lambda y: pool.DownsampleFactorMaxGradGrad(True)(IMAGE, IMAGE[:, 1:], y, (1, 2), (1, 1)), [M]),
-    "PermuteRowElements": (lambda x: permute_row_elements(x, numpy.array([2, 0, 3, 1])), [M]),
-    "Prepend_scalar_constant_to_each_row": (Prepend_scalar_constant_to_each_row(2.0), [M]),
-    "Prepend_scalar_to_each_row": (prepend_scalar_to_each_row, [S, M]),
     "Scan, recurrence": (lambda a, g: linear_recurrence(a, g, 0), [M, M]),
     "Scan, recurrence backwards": (lambda a, g: linear_recurrence(a, g, 1, True, False), [M, M]),
     "RepeatOp": (lambda x: RepeatOp(0)(x, numpy.array([1, 0, 2])), [M]), "FirstRows": (lambda x: first_rows(x, 2), [M]),
@@ -172,8 +166,8 @@ FAMILIES["ConvOp"] = (ConvOp((2, 4, 5), (2, 3), 3, 2), [(2, 2, 4, 5), (3, 2, 2, 
 
 # Ops without a gradient, whose gradient is not the derivative, that only wrap others, or that are not smooth.
 WITHOUT = {"ConsiderConstant", "DisconnectedGrad", "GradClip", "GradScale", "UndefinedGrad", "ZeroGrad", "AllocEmpty",
-           "Bartlett", "Argmax", "Argmin", "ArgPartitionOp", "ArgSortOp", "BaseAbstractConv", "BatchNormalizationOp",
-           "Accumulation", "Extremum", "GradientOp", "ScalarFromTensor", "TensorFromScalar", "Print", "Tile",
+           "Argmax", "Argmin", "ArgPartitionOp", "ArgSortOp", "BaseAbstractConv", "BatchNormalizationOp",
+           "Accumulation", "Extremum", "GradientOp", "ScalarFromTensor", "TensorFromScalar", "Print",
            "SearchsortedOp", "Elemwise", "WithInitial", "FourierAlong", "RunStarts", "OnlyWithSteps", "IdentityOp"}
 
 # Linear algebra and sparse matrices have tables of cases of their own, with R-operators; samples have no derivatives.

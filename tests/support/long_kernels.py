@@ -72,8 +72,6 @@ for what, shape, axis in [("a long line", (100_000_000,), 0), ("many short rows"
                           ("columns", (100_000, 500), 0), ("few columns", (20_000_000, 3), 0)]:
     case("CumulativeKernel", what, lambda shape=shape: [values(*shape)], ((len(shape), "float64"),),
          ("float64", axis, "mul"))
-    case("DifferenceKernel", what, lambda shape=shape: [values(*shape) > 0.5], ((len(shape), "bool"),),
-         ("bool", axis, 1))
 
 # ---- products --------------------------------------------------------------------------------------------------------
 case("ProductKernel", "matrices", lambda: [values(4000, 4000), number(2.0), values(4000, 4000), values(4000, 4000),
@@ -135,8 +133,6 @@ case("RavelMultiIndexKernel", "vectors", lambda: [places(900, BIG), places(900, 
 case("UnravelIndexKernel", "a vector", lambda: [places(900 * 900, BIG), number([900, 900])], INDICES * 2)
 case("NonzeroKernel", "many dimensions", lambda: [values(500, 500, 50, 4) > 0.5], ((2, "int64"),))
 case("NonzeroKernel", "a line", lambda: [values(100_000_000) > 0.5], ((2, "int64"),))
-case("PermuteRowsKernel", "many rows", lambda: [values(1, 3), np.tile([[1, 2, 0]], (BIG // 2, 1)), number(False)])
-case("PermuteRowsKernel", "a long one", lambda: [values(1, BIG), np.arange(BIG)[None, ::-1], number(False)])
 case("SearchsortedKernel", "many needles", lambda: [np.sort(values(1_000_000)), values(10_000_000),
                                                     np.arange(1_000_000)], INDICES)
 
@@ -145,7 +141,6 @@ case("AllocKernel", "rows", lambda: [values(10_000), number(10_000), number(10_0
 case("AllocDiagKernel", "a matrix", lambda: [values(12_000)])
 case("ARangeKernel", "whole numbers", lambda: [number(0), number(100_000_000), number(1)], INDICES)
 case("ARangeKernel", "numbers", lambda: [number(0.0), number(1e8), number(1.0)], VECTOR, (False,))
-case("BartlettKernel", "a window", lambda: [number(100_000_000)], VECTOR)
 case("ContiguousKernel", "columns", lambda: [values(10_000, 10_000).T])
 case("ReshapeKernel", "columns", lambda: [values(10_000, 10_000).T, number([-1, 100])])
 case("EyeKernel", "a matrix", lambda: [number(15_000), number(15_000), number(1)], ((2, "float32"),))
@@ -154,8 +149,6 @@ case("TriKernel", "many short rows", lambda: [number(80_000_000), number(3), num
 case("TriangleKernel", "a matrix", lambda: [values(10_000, 10_000), number(1)])
 case("TriangleKernel", "short rows", lambda: [values(BIG, 3), number(1)])
 case("TriangleKernel", "few long rows", lambda: [values(2, 50_000_000), number(-1)])
-case("TileKernel", "many", lambda: [values(3, 5), number([5_000_000, 2])])
-case("TileKernel", "rows", lambda: [values(3, 1_000_000), number([20, 2])])
 case("JoinKernel", "rows", lambda: [number(0), values(5000, 10_000, dtype="float32"), values(5000, 10_000)])
 case("JoinKernel", "columns", lambda: [number(1), values(20_000_000, 1, dtype="float32"), values(20_000_000, 2)])
 case("RepeatKernel", "a number of times", lambda: [values(3, 10_000_000), number(3)])
@@ -168,9 +161,6 @@ case("SumRepeatsKernel", "few of many", lambda: [values(90_000_000, 1), np.full(
      arguments=("float64", 0))
 case("SetDiagonalKernel", "of many matrices", lambda: [values(BIG // 2, 2, 2), values(BIG // 2, 2)], STACK, (0, 1, 2))
 case("SetDiagonalKernel", "of a matrix", lambda: [values(10_000, 10_000), values(10_000)], MATRIX, (0, 0, 1))
-case("FillDiagonalKernel", "a matrix", lambda: [values(10_000, 10_000), number(7.0), number(1)])
-case("PrependKernel", "rows", lambda: [values(10_000, 10_000)])
-case("PrependKernel", "short rows", lambda: [values(BIG, 2)])
 
 # ---- matrices --------------------------------------------------------------------------------------------------------
 for kind, outputs, inputs in [
@@ -216,7 +206,6 @@ case("TopKKernel", "columns", lambda: [values(30, 1_000_000), number(2)], ((2, "
 case("TransformKernel", "short lines", lambda: [values(1_000_000, 30), number(30), number(0.5)], ((2, "complex128"),),
      ("real", "float64", 1))
 case("TransformKernel", "columns", lambda: [values(30, 1_000_000), number(30), number(0.5)], ((2, "complex128"),))
-case("CountersKernel", "a long line", lambda: [places(1000, 100_000_000), number(2)], ((0, "int64"),))
 
 # ---- networks --------------------------------------------------------------------------------------------------------
 for what, shape in [("rows", (10_000, 4000)), ("short rows", (10_000_000, 3)), ("few long rows", (2, 20_000_000))]:

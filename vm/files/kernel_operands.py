@@ -65,8 +65,6 @@ RULES.update({
     "ReshapeKernel": lambda: "T:?, int:1 -> T:? | view 0 of 0",
     "SpecifyShapeKernel": lambda: "T:r, int:1 -> T:r | view 0 of 0",
     "ShapeKernel": lambda: "any:? -> int64:1",
-    "BartlettKernel": lambda: "int:0 -> float64:1",
-    "TileKernel": lambda: "T:?, int:1 -> T:?",
     "NonzeroKernel": lambda: "bool:>=1 -> int64:2",
     "ComplexPartsKernel": lambda: "C:r -> part:r+1 | view 0 of 0",
     "RebroadcastKernel": lambda ones: f"T:r>={max(distinct(ones, LARGEST_RANK), default=-1) + 1} -> T:r | view 0 of 0",
@@ -249,12 +247,6 @@ def _cumulative(dtype, axis, mode):
     if whole(axis, -1, LARGEST_RANK - 1, "an axis") < 0:
         return f"{one_of(dtype)}:? -> {dtype}:1"
     return f"{one_of(dtype)}:r>={axis + 1} -> {dtype}:r"
-
-
-@rule("DifferenceKernel")
-def _difference(dtype, axis, times):
-    whole(times, 0, 1 << 62, "a number of times")
-    return f"{one_of(dtype)}:r>={whole(axis, 0, LARGEST_RANK - 1, 'an axis') + 1} -> {dtype}:r"
 
 
 # ---- products --------------------------------------------------------------------------------------------------------
@@ -502,21 +494,12 @@ def _ravel_multi_index(count, mode, order):
     return f"{listed(*['int64:r'] * whole(count, 1))}, int:1 -> int64:r"
 
 
-@rule("PermuteRowsKernel")
-def _permute_rows(order_dtype, repeated):
-    rank = whole(len(repeated), 1)
-    need(all([len(pair) == 2 for pair in repeated]), "flags of other operands")
-    return f"T:{rank}, {one_of(order_dtype, INTEGERS)}:{rank}, int:0 -> T:{rank}"
-
-
 # ---- diagonals, triangles, polynomials, repetitions ------------------------------------------------------------------
 RULES.update({
     "ExtractDiagKernel": lambda offset, first, second:
         f"T:r>={max(axes_pair(offset, first, second), 2)} -> T:r-1 | view 0 of 0",
     "SetDiagonalKernel": lambda offset, first, second:
         f"T:r>={max(axes_pair(offset, first, second), 2)}, T:<=r-1 -> T:r | over 0 by 0",
-    "FillDiagonalKernel": lambda has_offset:
-        f"{'T:2, T:0, int:0 -> T:2' if has_offset else 'T:r>=2, T:0 -> T:r'} | over 0 by 0",
     "TriangleKernel": lambda upper: "T:r>=2, int:0 -> T:r | over 0 by 0",
     "HornerKernel": lambda dtype: f"{one_of(dtype, FLOAT)}:1, {dtype}:r -> {dtype}:r",
     "PowerSumsKernel": lambda dtype: f"{one_of(dtype, FLOAT)}:r, {dtype}:r, int:0 -> {dtype}:1",
@@ -549,7 +532,6 @@ RULES.update({
     "RowOrderKernel": lambda dtype: f"{one_of(dtype)}:2 -> int64:1",
     "SearchsortedKernel": lambda dtype, right, ordered:
         f"{one_of(dtype)}:1, {dtype}:r{', int64:1' if ordered else ''} -> int64:r",
-    "CountersKernel": lambda: "int:1, int:0 -> int64:0",
 })
 
 
@@ -601,14 +583,6 @@ RULES.update({
 def _softmax_grad(dtype, spread=(False, False)):
     need(len(spread) == 2, "a spread of other operands")
     return f"{one_of(dtype, FLOAT)}:2, {dtype}:2 -> {dtype}:2"
-
-
-@rule("PrependKernel")
-def _prepend(number=None):
-    if number is None:
-        return "T:0, T:2 -> T:2"
-    need(isinstance(number, numpy.ndarray) and number.ndim == 0, "a number that is none")
-    return f"{one_of(number.dtype.name)}:2 -> {number.dtype.name}:2"
 
 
 def normalized(dtype, axes):

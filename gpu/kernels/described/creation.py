@@ -1,7 +1,7 @@
 """Ranges and diagonals made on the device, where only work there reads them; their lengths are on the host."""
 from phintys.gpu.kernels.general_source import THREADS, Description, Launch, describe, number
 from phintys.gpu.kernels.scalar_source import NoSource, computed
-from phintys.ops.creation.allocation_kernel import ARangeKernel, BartlettKernel, EyeKernel, TriKernel
+from phintys.ops.creation.allocation_kernel import ARangeKernel, EyeKernel, TriKernel
 
 
 def below(arguments, operands, condition):
@@ -41,12 +41,3 @@ def arange(arguments, named, operands):
     body = f"    store_out(i * out.strides[0], {value});\n"
     return Description(["start", None, "step", "out"], {"count": (THREADS, body)}, [Launch(THREADS, "count", "out")],
                        f"typedef {computed(dtype)} T;", vectors)
-
-
-@describe(BartlettKernel)
-def triangular_window(arguments, named, operands):
-    body = """\
-    const long long last = out.shape[0] - 1, distance = 2 * i - last;       // twice the distance from the middle
-    store_out(i * out.strides[0], last ? 1 - (double)(distance > 0 ? distance : -distance) / (double)last : 1.);
-"""
-    return Description([None, "out"], {"fill": (THREADS, body)}, [Launch(THREADS, "fill", "out")])

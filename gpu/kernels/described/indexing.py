@@ -8,17 +8,15 @@ position the last one stays, as at the processor.
 A mask is the positions of its true elements: ``kernels/lines/selection_kernel`` finds them first, unless one number is
 set or added where it is true.
 
-Flat positions and coordinates, and the number of counters of `bincount`, have a thread for each element. What the
-processor refuses before it computes is refused here while it computes.
+Flat positions and coordinates have a thread for each element. What the processor refuses before it computes is refused
+here while it computes.
 """
-from phintys.gpu.kernels.general_source import ALL, CLEAR, COPY, RAW, THREADS, Description, Launch, describe
+from phintys.gpu.kernels.general_source import ALL, COPY, RAW, THREADS, Description, Launch, describe
 from phintys.gpu.kernels.scalar_source import NoSource
 from phintys.graph.config import config
 from phintys.ops.indexing.advanced_subtensor_kernel import AdvancedIncSubtensorKernel, AdvancedSubtensorKernel
 from phintys.ops.indexing.flat_index_kernel import RavelMultiIndexKernel, UnravelIndexKernel
-from phintys.ops.indexing.permutation_kernel import PermuteRowsKernel
 from phintys.ops.indexing.rows_kernel import RowsKernel
-from phintys.ops.sorting.bincount_kernel import CountersKernel
 
 OWNERS = 64
 ATOMIC = {"float32": "float", "float64": "double", "int32": "int", "uint32": "unsigned", "int64": "unsigned long long",
@@ -291,31 +289,6 @@ def rows(arguments, named, operands):
                        [Launch(THREADS, "gather", "out", otherwise="check")], checked=("rows",))
 
 
-@describe(PermuteRowsKernel, checked=(1,))
-def permuted(arguments, named, operands):
-    if not operands[2][2]:
-        raise NoSource("a direction on the device")
-    body = """\
-    const int last = (int)(sizeof(out.shape) / 8) - 1;
-    long long rest = i, source = 0, of_order = 0, target = 0;
-    const long long column = i % out.shape[last];
-    for (int axis = last; axis >= 0; axis--) {
-        const long long above = rest / out.shape[axis], place = rest - above * out.shape[axis];
-        of_order += order.shape[axis] == 1 ? 0 : place * order.strides[axis];
-        if (axis < last) source += x.shape[axis] == 1 ? 0 : place * x.strides[axis];
-        if (axis < last) target += place * out.strides[axis];
-        rest = above;
-    }
-    const long long length = out.shape[last], step = x.shape[last] == 1 ? 0 : x.strides[last];
-    const long long place = position(note, (long long)load_order(of_order), length, last);
-    if (place < 0) continue;
-    if (inverse != 0) store_out(target + place * out.strides[last], load_x(source + column * step));
-    else store_out(target + column * out.strides[last], load_x(source + place * step));
-"""
-    return Description(["x", "order", "inverse", "out"], {"permute": (THREADS, body)},
-                       [Launch(CLEAR, 0, "out"), Launch(THREADS, "permute", "out")], checked=("order",))
-
-
 # ---- flat positions -------------------------------------------------------------------------------------------------
 UNRAVEL = """\
     long long size = 1, place = load_positions(offset_of(positions, i));
@@ -385,25 +358,3 @@ def flat_positions(arguments, named, operands):
     return Description([*names, "lengths", "out"], {"multiply": (THREADS, body), "check": (RAW, check)},
                        [Launch(THREADS, "multiply", "out", otherwise="check")], SIZE_OF, {"lengths": count},
                        checked=tuple(names), failure=failure)
-
-
-COUNTERS = """\
-    long long most = -1;
-    for (long long j = thread; j < x.shape[0]; j += threads) {
-        const long long element = (long long)load_x(j * x.strides[0]);
-        if (element < 0 || element == 0x7fffffffffffffffLL) {
-            tell(note, element, 0, (T_x)-1 < (T_x)0 && element < 0);
-            break;
-        }
-        most = max(most, element);
-    }
-    if (most >= 0) atomicMax((long long*)out.data, most + 1);
-"""
-
-
-@describe(CountersKernel)
-def counters(arguments, named, operands):
-    bodies = {"begin": (RAW, "    if (thread == 0) store_out(0, (long long)least);\n"), "find": (RAW, COUNTERS)}
-    texts = ["bincount: an element does not fit into 63 bits", "bincount: an element is negative"]
-    return Description(["x", "least", "out"], bodies, [Launch(THREADS, "begin", "out"), Launch(THREADS, "find", "x")],
-                       failure=(ValueError, texts))

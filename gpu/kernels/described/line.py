@@ -1,25 +1,9 @@
-"""Work along lines on the device: differences, polynomials, searches, convolution."""
+"""Work along lines on the device: polynomials, searches, convolution."""
 from phintys.gpu.kernels.general_source import BLOCKS, THREADS, Description, Launch, describe
 from phintys.gpu.kernels.scalar_source import NoSource, computed
 from phintys.ops.cumulative.convolution_kernel import VectorConvolutionKernel
-from phintys.ops.cumulative.cumulative_kernel import DifferenceKernel
 from phintys.ops.linalg.polynomial_kernel import HornerKernel, PowerSumsKernel
 from phintys.ops.sorting.searching_kernel import SearchsortedKernel
-
-
-@describe(DifferenceKernel)
-def difference(arguments, named, operands):
-    dtype, axis, times = arguments
-    if times != 1:
-        raise NoSource("differences of differences")
-    body = f"""\
-    const long long place = at_of(out, x, i);
-    const T before = load_x(place), after = load_x(place + x.strides[{axis}]);
-    store_out(offset_of(out, i), {"after != before" if dtype == "bool" else "(T)(after - before)"});
-"""
-    return Description(["x", "out"], {"subtract": (THREADS, body)}, [Launch(THREADS, "subtract", "out")],
-                       f"typedef {computed(dtype)} T;\n" + AT_OF)
-
 
 AT_OF = """\
 template <int R> __device__ inline long long at_of(const View<R>& shape_of, const View<R>& v, long long number) {

@@ -3,32 +3,14 @@
 A thread for each element of the result finds where it comes from.
 """
 from phintys.gpu.kernels.general_source import ALL, CLEAR, COPY, THREADS, Description, Launch, describe, number
-from phintys.gpu.kernels.scalar_source import NoSource, computed, literal
-from phintys.ops.creation.allocation_kernel import TileKernel
-from phintys.ops.linalg.diagonal_kernel import AllocDiagKernel, FillDiagonalKernel, SetDiagonalKernel
+from phintys.gpu.kernels.scalar_source import NoSource, computed
+from phintys.ops.linalg.diagonal_kernel import AllocDiagKernel, SetDiagonalKernel
 from phintys.ops.linalg.triangle_kernel import TriangleKernel
-from phintys.ops.nnet.prepend_kernel import PrependKernel
 from phintys.ops.products.batched_product_kernel import BatchedProductKernel
 from phintys.ops.rearranging.repeat_kernel import RepeatKernel, SumRepeatsKernel
 
 # Elements are moved as their bits: half floats are not converted.
 MOVE = "*(S_out*)(out.data + {to}) = *(const S_{name}*)({name}.data + {source});"
-
-
-@describe(TileKernel)
-def tile(arguments, named, operands):
-    rank, own = operands[-1][1], operands[0][1]
-    body = f"""\
-    long long rest = i, source = 0;
-    for (int axis = {rank - 1}; axis >= 0; axis--) {{
-        const long long above = rest / out.shape[axis], place = rest - above * out.shape[axis];
-        const int mine = axis - {rank - own};
-        if (mine >= 0) source += place % x.shape[mine] * x.strides[mine];
-        rest = above;
-    }}
-    {MOVE.format(to="offset_of(out, i)", name="x", source="source")}
-"""
-    return Description(["x", None, "out"], {"tile": (THREADS, body)}, [Launch(THREADS, "tile", "out")])
 
 
 def is_number(operand):
@@ -121,24 +103,6 @@ def diagonal(arguments, named, operands):
                        [Launch(CLEAR, 0, "out"), Launch(THREADS, "put", "out")])
 
 
-@describe(FillDiagonalKernel, by_value=(1, 2))
-def fill_diagonal(arguments, named, operands):
-    has_offset, = arguments
-    rank = operands[0][1]
-    value = number("value", operands[1])
-    names = ["x", "value", *(["offset"] if has_offset else []), "out"]
-    if rank == 2:
-        offset = f"(long long){number('offset', operands[2])}" if has_offset else "0"
-        body = DIAGONAL.format(rank=rank, first=0, second=1, offset=offset)
-        store = "offset_of(out, i)"
-        grid = Launch(THREADS, "put", "out")
-    else:
-        body, grid = "", Launch(THREADS, "put", "out", 1)
-        store = " + ".join([f"i * out.strides[{axis}]" for axis in range(rank)])
-    return Description(names, {"put": (THREADS, body + f"    store_out({store}, (T_out)({value}));\n")},
-                       [Launch(COPY, 0, "x", ALL, "out"), grid])
-
-
 @describe(TriangleKernel, by_value=(1,))
 def triangle(arguments, named, operands):
     upper, = arguments
@@ -153,24 +117,6 @@ def triangle(arguments, named, operands):
     return Description(["x", "diagonal", "out"], {"keep": (THREADS, body)}, [Launch(THREADS, "keep", "out")])
 
 
-def has_number(kernel):
-    """Whether the column that is prepended is a constant."""
-    return bool(kernel.arguments and kernel.arguments[0] is not None or kernel.named_arguments)
-
-
-@describe(PrependKernel, by_value=lambda kernel: () if has_number(kernel) else (0,))
-def prepend(arguments, named, operands):
-    known = (arguments or [named.get("number")])[0]
-    value = number("value", operands[0]) if known is None else literal(known)
-    body = f"""\
-    const long long column = i % out.shape[1], row = i / out.shape[1];
-    store_out(offset_of(out, i), column ? load_x(at(x, row, column - 1)) : (T_out)({value}));
-"""
-    return Description([*(["value"] if known is None else []), "x", "out"], {"prepend": (THREADS, body)},
-                       [Launch(THREADS, "prepend", "out")])
-
-
-# ---- products --------------------------------------------------------------------------------------------------------
 @describe(BatchedProductKernel)
 def batched_product(arguments, named, operands):
     dtype, left, right = arguments[:3]

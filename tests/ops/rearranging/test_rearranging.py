@@ -201,7 +201,7 @@ def test_the_tile_op_for_every_layout():
             check_equal(function(array), numpy.tile(array[None], counts))
     with pytest.warns(UserWarning, match="deprecated"):
         function = phintys.function([x], Tile(2)(x, numpy.array([1, -1])))
-    with pytest.raises(ValueError, match="Tile: the number of repetitions along axis 1 is negative: -1"):
+    with pytest.raises(ValueError, match="negative"):
         function(values((2, 3)))
 
 

@@ -157,7 +157,7 @@ def test_counts():
         for build in (lambda: phintys.function([x], bincount(x))(array), lambda: bincount(array).eval()):
             with pytest.raises(ValueError, match=f"bincount: .*{message}"):
                 build()
-    with pytest.raises(ValueError, match="minlength must not be negative, got -1"):
+    with pytest.raises(ValueError, match="bincount: minlength must not be negative"):
         phintys.function([x], bincount(x, minlength=-1))(numpy.array([1], "uint64"))
 
 

@@ -11,7 +11,7 @@ FUNCTIONS = {
     "roll": lambda axis: T.roll(x, 1, axis), "flip": lambda axis: T.flip(x, axis),
     "take": lambda axis: T.take(x, 0, axis),
     "swapaxes": lambda axis: T.swapaxes(x, 0, axis), "median": lambda axis: T.median(x, axis=axis),
-    "cumsum": lambda axis: T.cumsum(x, axis=axis), "DiffOp": lambda axis: T.diff(x, axis=axis),
+    "cumsum": lambda axis: T.cumsum(x, axis=axis), "diff": lambda axis: T.diff(x, axis=axis),
     "repeat": lambda axis: T.repeat(x, 2, axis=axis), "vectorize": lambda axis: phintys.vectorize(T.exp, axis)(x),
     "fftshift": lambda axis: T.fft.fftshift(x, axis), "gradient": lambda axis: T.gradient(x, axis=axis),
     "trapezoid": lambda axis: T.trapezoid(x, axis=axis), "moveaxis": lambda axis: T.moveaxis(x, 0, axis),

@@ -11,7 +11,7 @@ import phintys.tensor as T
 from phintys import In, Out, function, shared
 from phintys.graph.type import generic
 from phintys.ifelse import ifelse
-from phintys.ops.creation.allocation_kernel import TileKernel
+from phintys.ops.rearranging.repeat_kernel import RepeatKernel
 from phintys.vm.linking.verifier import ProgramError, verify
 from phintys.vm.opcodes import NUMBER
 from phintys.vm.pool import pool_statistics
@@ -86,7 +86,7 @@ def test_the_verifier_refuses_to_look_at_what_the_commit_computes():
     assert program.code[::16].count(NUMBER["PREPARE"]) == 2
     verify(program)
     position, = [number for number, kernel in enumerate(program.kernels) if kernel.examined == (2,)]
-    program.kernels[position] = TileKernel()        # one that examines the addend
+    program.kernels[position] = RepeatKernel(0)     # one that examines the addend
     assert program.kernels[position].examined == (1,)
     with pytest.raises(ProgramError, match="computed after COMMIT"):
         verify(program)
