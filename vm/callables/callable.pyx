@@ -267,15 +267,15 @@ cdef class Callable:
         Returns
         -------
         bool
-            Whether that may happen: the program has no jumps, shared variables or Python ops, and small results. One
-            frame then keeps up to 256 KiB for its values between calls.
+            Whether that may happen: the program has results, which are small, and no jumps, shared variables or Python
+            ops. One frame then keeps up to 256 KiB for its values between calls.
         """
         cdef Instruction* at
         cdef int position
         if self.repeats != NULL:
             return True
-        if (not self.only_read or self.n_lent or self.code.profile is not None or self.code.planner is not None
-                or self.code.n_instructions > MOST_REPEATED):
+        if (self.n_results == 0 or not self.only_read or self.n_lent or self.code.profile is not None
+                or self.code.planner is not None or self.code.n_instructions > MOST_REPEATED):
             return False
         for position in range(self.code.halt + 1):
             if self.code.ops[position] not in STRAIGHT:

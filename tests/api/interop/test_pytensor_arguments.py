@@ -117,7 +117,8 @@ def test_several_results_are_a_list_and_one_is_itself():
     assert type(pytensor.function([x], [x.sum(), x[0]], mode="PHINTYS")(value)) is list
     assert type(pytensor.function([x], [x.sum()], mode="PHINTYS")(value)) is list
     assert type(pytensor.function([x], x.sum(), mode="PHINTYS")(value)) is np.ndarray
-    assert pytensor.function([x], [], mode="PHINTYS", on_unused_input="ignore")(value) == []
+    nothing = pytensor.function([x], [], mode="PHINTYS", on_unused_input="ignore")
+    assert [nothing(value) for _ in range(5)] == [[]] * 5
 
 
 def test_copies_with_exchanged_states_have_their_own_storage():

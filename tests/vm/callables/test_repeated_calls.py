@@ -204,6 +204,8 @@ def test_which_programs_repeat_no_call():
     assert not phintys.function([x], phintys.Out(x * 2, borrow=True)).repeat_calls()
     lazy = phintys.ifelse.ifelse(condition, T.exp(x), T.dot(x, x) + x)
     assert not phintys.function([condition, x], lazy).repeat_calls()
+    nothing = phintys.function([x], [], on_unused_input="ignore")
+    assert not nothing.repeat_calls() and all([nothing(numpy.ones(3)) == [] for _ in range(20)])
     for result, values in loops_of_which_no_call_is_repeated():
         result = result + 0 * k[0]
         f, usual = repeating([x, k], result), phintys.function([x, k], result)
