@@ -899,7 +899,8 @@ def need_ahead(ahead, is_while, n_stacked, arguments, sequences, wholes, rows):
 def need_row_lengths(row_lengths, lengths, arguments, ranks):
     """The lengths of rows if there is no step: numbers, those of arguments, or what a program returns."""
     need([len(entries) for entries in row_lengths] == ranks, "rows of other lengths")
-    for entry in [entry for entries in row_lengths for entry in entries]:
+    flat = [entry for entries in row_lengths for entry in entries]
+    for entry in flat:
         if isinstance(entry, tuple):
             argument, axis = entry
             whole(axis, 0, arguments[whole(argument, 0, len(arguments) - 1, "an argument")][1] - 1, "an axis")
@@ -907,4 +908,4 @@ def need_row_lengths(row_lengths, lengths, arguments, ranks):
             need(entry is None or whole(entry, 0, 1 << 62, "a length") == entry, "a length")
     if lengths is not None:
         need(need_program(lengths)[0] == arguments, "lengths of other values")
-        need(all([rank == 0 for _, rank in need_program(lengths)[1]]), "lengths that are no numbers")
+        need([rank for _, rank in need_program(lengths)[1]] == [0] * flat.count(None), "lengths that are no numbers")

@@ -41,10 +41,10 @@ cdef class Blocks:
     def __init__(self, program):
         self.program, self.idle = program, []
         self.code = Code(program)
+        keep_results(self.code)
         self.n_results = next(len(instruction.cells) for instruction in program.symbolic()
                               if instruction.name == "RESULT")
         self.times = TIMES_AT_DEVICE if any([cell.place != HOST for cell in program.cells]) else 1
-        keep_results(self.code)
 
     cdef Frame begin(self, Context* context):
         """A frame for one run of the loop."""
@@ -130,6 +130,8 @@ cdef int keep_results(Code code) except -1:
     """Let the results of a program stay in their cells: RESULT and the DROPs after it do nothing."""
     cdef Instruction* at = code.instructions
     while at.op != OP_RESULT:
+        if at.op == OP_HALT:
+            raise ValueError("a loop runs programs that have results, not this one")
         at += 1
     code.ops[at - code.instructions] = at.op = OP_DROP
     while at.op != OP_HALT:

@@ -20,6 +20,7 @@ from phintys.vm.files.operands import RULES, OperandError, accepted, check_opera
 from phintys.vm.files.programs import dumps, loads
 from phintys.vm.files.values import FileError
 from phintys.vm.linking.verifier import ProgramError
+from phintys.vm.loops.loop_kernel import LoopKernel
 
 F64, F32 = 12, 11
 x, m = T.dvector("x"), T.dmatrix("m")
@@ -75,6 +76,15 @@ def test_arguments_are_checked_before_a_kernel_is_made(name, arguments, message)
     kind = ScalarCode if name == "ScalarCode" else CLASSES[name]
     with pytest.raises(OperandError, match=message):
         described(kind, arguments, {})
+
+
+@pytest.mark.parametrize("lengths", [[], [x.shape[0]] * 2, [x]])
+def test_what_computes_lengths_returns_as_many_as_are_asked_for(lengths):
+    """Where a loop does no step: more would be read from beside its results."""
+    body, asked = [phintys.function([x], results, on_unused_input="ignore").program
+                   for results in ([x[x > 0]], lengths)]
+    with pytest.raises(OperandError, match="lengths that are no numbers"):
+        described(LoopKernel, (body, 1, (), 1, 0, False, (), ((None,),), "a loop"), {"lengths": asked})
 
 
 @pytest.mark.parametrize(("name", "inputs", "outputs", "message"), [

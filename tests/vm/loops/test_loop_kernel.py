@@ -33,6 +33,15 @@ def test_a_scan_is_one_kernel():
     assert "Python calls" in function.explain("instructions") and " 0 Python calls" in function.explain("instructions")
 
 
+def test_programs_without_results_are_no_bodies():
+    """Of a forged file: the first result was looked for beside the program's instructions, and overwritten there."""
+    x = T.dvector()
+    body, nothing = [phintys.function([x], outputs, on_unused_input="ignore").program for outputs in ([x * 2], [])]
+    for program, ahead in ((nothing, None), (body, nothing)):
+        with pytest.raises(ValueError, match="programs that have results"):
+            LoopKernel(program, 1, (), 0, 0, False, (), (), "a loop", ahead=ahead)
+
+
 @pytest.mark.parametrize("allow_gc", GC_MODES)
 def test_shapes_that_change_from_call_to_call(allow_gc):
     with phintys.change_flags(allow_gc=allow_gc):
