@@ -125,12 +125,16 @@ wheel-check: $(STAMPS)/build-requirements.stamp
 build-times: $(STAMPS)/build-requirements.stamp
 	CCACHE_DISABLE=1 PHINTYS_BUILD_TIMES=1 $(RUN) setup.py -q build_ext
 
-# Under `stress` all memory comes from malloc, so that the sanitizer sees each use of memory that was given back.
-# Python itself is not built with it, hence the preloading, and leaves memory to the system when it ends. pytest holds
-# what a process wrote that ends, so reports go to files.
+# Under `stress` all memory comes from malloc, so that the sanitizer sees each use of memory that was given back. With
+# STRESS= frames keep memory and repeat calls, as for users; then the pool tells the sanitizer which blocks it keeps.
+# Python itself is not built with it, hence the preloading, and leaves memory to the system when it ends. C++ is loaded
+# before, too: otherwise the first exception of a library such as PyTorch ends the process. pytest holds what a process
+# wrote that ends, so reports go to files.
+STRESS = stress
 BUILD_SANITIZED = PHINTYS_SANITIZE=address $(RUN) setup.py -q build --build-base build/address --build-lib build/address/lib
 SANITIZED = ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:quarantine_size_mb=16:log_path="$(CURDIR)/build/address/report" \
-	PHINTYS_FLAGS=stress LD_PRELOAD="$$(gcc -print-file-name=libasan.so)" PYTHONMALLOC=malloc \
+	PHINTYS_FLAGS=$(STRESS) PYTHONMALLOC=malloc \
+	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libstdc++.so.6)" \
 	PYTHONPATH=build/address/lib $(RUN) -m pytest -n $(WORKERS)
 stress: $(STAMPS)/test.stamp
 	PHINTYS_FLAGS=stress $(TEST) $(ARGS)

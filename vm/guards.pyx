@@ -59,9 +59,9 @@ cdef extern from * nogil:
 cdef extern from "windows/aligned.h" nogil:
     void* phintys_aligned(size_t, size_t)
     void phintys_free_aligned(void*)
+    size_t PHINTYS_SCRATCH_UNIT
 
 cdef enum:
-    SCRATCH_UNIT = 4096
     LINE = 64
 
 guards = NO_GUARDS
@@ -86,7 +86,7 @@ cdef char* take_scratch(size_t* size) noexcept nogil:
         guarded = take_guarded(size[0])
         size[0] = (size[0] + 1) | 1
         return guarded
-    size[0] = (max(size[0], 1) + SCRATCH_UNIT - 1) // SCRATCH_UNIT * SCRATCH_UNIT
+    size[0] = (max(size[0], <size_t>1) + PHINTYS_SCRATCH_UNIT - 1) // PHINTYS_SCRATCH_UNIT * PHINTYS_SCRATCH_UNIT
     return <char*>phintys_aligned(LINE, size[0])
 
 

@@ -8,7 +8,8 @@ neither cells nor programs; frames keep small blocks themselves, see ``abi.pyx``
 
 Under ``set_stress(True)`` nothing is kept: every block comes from ``malloc`` and is filled with poison before it is
 freed, so that tests, and tools that watch ``malloc``, detect each use of freed memory. Under ``set_guards`` every block
-lies between two pages that cannot be touched, so that the processor detects each access next to it.
+lies between two pages that cannot be touched, so that the processor detects each access next to it. A build with
+AddressSanitizer marks kept blocks, and memory beside each block: it reports who touches them.
 """
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
@@ -72,6 +73,9 @@ cdef extern from * nogil:
 cdef extern from "windows/aligned.h" nogil:
     void* phintys_aligned(size_t, size_t)
     void phintys_free_aligned(void*)
+    size_t PHINTYS_MARGIN
+    void phintys_forbid(void*, size_t)
+    void phintys_permit(void*, size_t)
 
 cdef enum:
     ALIGNMENT = 64
@@ -110,30 +114,33 @@ cdef inline size_t capacity_of(int size_class) noexcept nogil:
 cdef Buffer* new_block(size_t size, int size_class) noexcept nogil:
     """Allocate a block from the operating system; its header occupies the first 64 bytes."""
     cdef void* block
-    cdef size_t capacity
+    cdef size_t capacity, offset = ALIGNMENT + PHINTYS_MARGIN
     cdef Buffer* buffer
     if guards.guards:
         return new_guarded_block(size)
     if stress:
         size_class, capacity = STRESSED, size
-        block = NULL if size > (<size_t>-1) - ALIGNMENT else phintys_aligned(ALIGNMENT, size + ALIGNMENT)
+        block = NULL if size > (<size_t>-1) - offset else phintys_aligned(ALIGNMENT, size + offset)
         if block == NULL:
             return NULL
-        memset(<char*>block + ALIGNMENT, FRESH, size)
+        memset(<char*>block + offset, FRESH, size)
     elif size_class:
         capacity = capacity_of(size_class)
-        block = phintys_aligned(ALIGNMENT, capacity + ALIGNMENT)
+        block = phintys_aligned(ALIGNMENT, capacity + offset)
         if block == NULL:
             return NULL
     else:
-        if size > (<size_t>-1) - 2 * PAGE:
+        if size > (<size_t>-1) - 3 * PAGE:
             return NULL
-        capacity = ((size + LARGE_OFFSET + PAGE - 1) // PAGE) * PAGE - LARGE_OFFSET
-        block = phintys_map(capacity + LARGE_OFFSET)
+        offset = LARGE_OFFSET
+        capacity = ((size + LARGE_OFFSET + PHINTYS_MARGIN + PAGE - 1) // PAGE) * PAGE - LARGE_OFFSET - PHINTYS_MARGIN
+        block = phintys_map(capacity + LARGE_OFFSET + PHINTYS_MARGIN)
         if block == NULL:
             return NULL
+        phintys_forbid(<char*>block + offset + capacity, PHINTYS_MARGIN)
+    phintys_forbid(<char*>block + ALIGNMENT, offset - ALIGNMENT)
     buffer = <Buffer*>block
-    buffer.data = <char*>block + (ALIGNMENT if size_class else LARGE_OFFSET)
+    buffer.data = <char*>block + offset
     buffer.capacity = capacity
     buffer.owner = NULL
     buffer.size_class = size_class
@@ -161,9 +168,11 @@ cdef void destroy_block(Buffer* buffer) noexcept nogil:
     if buffer.size_class == STRESSED:
         memset(buffer.data, DEAD, buffer.capacity)
     if buffer.size_class:
+        phintys_permit(buffer + 1, buffer.data - <char*>(buffer + 1) + buffer.capacity)
         phintys_free_aligned(buffer)
     else:
-        phintys_unmap(buffer, buffer.capacity + LARGE_OFFSET)
+        phintys_permit(buffer, buffer.capacity + LARGE_OFFSET + PHINTYS_MARGIN)     # who maps it next may touch it
+        phintys_unmap(buffer, buffer.capacity + LARGE_OFFSET + PHINTYS_MARGIN)
 
 
 cdef Buffer* take_close(Buffer** first, size_t size) noexcept nogil:
@@ -217,6 +226,7 @@ cdef Buffer* buffer_acquire(size_t size) noexcept nogil:
     if buffer != NULL:
         kept_bytes -= buffer.capacity
         count_live(buffer.capacity)
+        phintys_permit(buffer.data, buffer.capacity)
     else:
         misses += 1
     phintys_unlock_pool()
@@ -261,6 +271,7 @@ cdef void keep_or_return(Buffer* buffer) noexcept nogil:
     keep = kept_bytes + buffer.capacity <= pool_limit and not stress and buffer.size_class < GUARDED
     if keep:
         kept_bytes += buffer.capacity
+        phintys_forbid(buffer.data, buffer.capacity)
         buffer.next = free_blocks[buffer.size_class]
         free_blocks[buffer.size_class] = buffer
     phintys_unlock_pool()
