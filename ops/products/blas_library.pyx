@@ -16,72 +16,7 @@ from cpython.pycapsule cimport PyCapsule_GetName, PyCapsule_GetPointer
 
 cnp.import_array()
 
-cdef extern from * nogil:
-    """
-    #include <dlfcn.h>
-    #include <pthread.h>
-    static void (*phintys_set_threads)(int) = NULL;
-    static int (*phintys_get_threads)(void) = NULL;
-    static pthread_mutex_t phintys_blas_lock = PTHREAD_MUTEX_INITIALIZER;
-    static int phintys_blas_users = 0, phintys_blas_threads = 1, phintys_threads_without = 1;
-
-    /* Find a symbol of the loaded library at `path` or of a library it depends on. */
-    static void* phintys_symbol(const char* path, const char* name) {
-        void* library = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
-        void* symbol = library ? dlsym(library, name) : NULL;
-        if (library) dlclose(library);
-        return symbol;
-    }
-    static int phintys_find_threads(const char* path, const char* setter, const char* getter) {
-        *(void**)&phintys_set_threads = phintys_symbol(path, setter);
-        *(void**)&phintys_get_threads = phintys_symbol(path, getter);
-        if (phintys_set_threads && phintys_get_threads) return 1;
-        phintys_set_threads = NULL;
-        return 0;
-    }
-    /* The name that OpenBLAS has for the processor whose functions it uses, or NULL. */
-    static const char* phintys_blas_core(const char* path, const char* getter) {
-        char* (*get)(void);
-        *(void**)&get = phintys_symbol(path, getter);
-        return get ? get() : NULL;
-    }
-    static void phintys_enter_single(void) {
-        if (!phintys_set_threads) return;
-        pthread_mutex_lock(&phintys_blas_lock);
-        if (phintys_blas_users++ == 0) {
-            phintys_blas_threads = phintys_get_threads();
-            if (phintys_blas_threads > 1) phintys_set_threads(1);
-        }
-        pthread_mutex_unlock(&phintys_blas_lock);
-    }
-    static void phintys_leave_single(void) {
-        if (!phintys_set_threads) return;
-        pthread_mutex_lock(&phintys_blas_lock);
-        if (phintys_blas_users && --phintys_blas_users == 0 && phintys_blas_threads > 1)    /* 0: loaded meanwhile */
-            phintys_set_threads(phintys_blas_threads);
-        pthread_mutex_unlock(&phintys_blas_lock);
-    }
-    /* The user's setting, which is also known between enter and leave. */
-    static int phintys_wanted_threads(void) {
-        int threads;
-        if (!phintys_set_threads) return phintys_threads_without;
-        pthread_mutex_lock(&phintys_blas_lock);
-        threads = phintys_blas_users ? phintys_blas_threads : phintys_get_threads();
-        pthread_mutex_unlock(&phintys_blas_lock);
-        return threads;
-    }
-    /* In a forked child, the lock is free and the user's setting is restored. */
-    static void phintys_before_fork(void) { pthread_mutex_lock(&phintys_blas_lock); }
-    static void phintys_after_fork(void) { pthread_mutex_unlock(&phintys_blas_lock); }
-    static void phintys_child_of_fork(void) {
-        if (phintys_blas_users && phintys_blas_threads > 1) phintys_set_threads(phintys_blas_threads);
-        phintys_blas_users = 0;
-        pthread_mutex_unlock(&phintys_blas_lock);
-    }
-    static void phintys_guard_blas_in_fork(void) {
-        pthread_atfork(phintys_before_fork, phintys_after_fork, phintys_child_of_fork);
-    }
-    """
+cdef extern from "products/blas_threads.h" nogil:
     int phintys_find_threads(const char*, const char*, const char*)
     const char* phintys_blas_core(const char*, const char*)
     void phintys_enter_single()
@@ -89,7 +24,7 @@ cdef extern from * nogil:
     int phintys_wanted_threads()
     void phintys_guard_blas_in_fork()
     int (*phintys_get_threads)()
-    int phintys_threads_without        # while no library is loaded what it will want; 1 if it then does not say
+    void phintys_expect_threads(int)
 
 PACKAGE = "scipy.linalg."
 # The names of OpenBLAS's functions in SciPy's wheels and in the packages of distributions.
@@ -102,7 +37,7 @@ cdef dict capsules = None, lapack_capsules = None
 cdef str title = None
 LOADING = Lock()
 limit = os.environ.get("OPENBLAS_NUM_THREADS", "")
-phintys_threads_without = int(limit) if limit.isdigit() and 0 < int(limit) < INT_MAX else INT_MAX
+phintys_expect_threads(int(limit) if limit.isdigit() and 0 < int(limit) < INT_MAX else INT_MAX)
 
 
 def load_module(name="cython_blas"):
@@ -137,7 +72,7 @@ cdef int load() except -1:
 
 
 cdef int load_now() except -1:
-    global capsules, title, phintys_threads_without
+    global capsules, title
     cdef const char* core
     module = load_module()
     path = os.fsencode(module.__file__)
@@ -146,7 +81,7 @@ cdef int load_now() except -1:
             phintys_guard_blas_in_fork()
             break
     else:
-        phintys_threads_without = 1
+        phintys_expect_threads(1)
     title = "SciPy's BLAS"
     for getter in CORE_SYMBOLS:
         core = phintys_blas_core(path, getter.encode())

@@ -12,14 +12,14 @@ TESTS = Path(__file__).parents[1]
 
 
 def run_watched(program, folder, *arguments):
-    """Build a program of ``tests/vm`` with the headers of ``vm`` in ``folder``, and return what it prints; fail if two
-    of its threads use the same memory in no order."""
+    """Build a program below ``tests`` with the headers of ``vm`` and ``ops`` in ``folder``, and return what it prints;
+    fail if two of its threads use the same memory in no order."""
     headers, built = TESTS.parent / "vm", folder / "program"
     compiler = shlex.split(os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc")
     if shutil.which(compiler[0]) is None or not (headers / "worker_threads.h").exists():
         pytest.skip("needs a C compiler and the source tree")
-    build = [compiler[0], "-O1", "-g", "-fsanitize=thread", "-w", f"-I{headers}", str(TESTS / "vm" / program), "-o",
-             str(built), "-pthread"]
+    build = [compiler[0], "-O1", "-g", "-fsanitize=thread", "-w", f"-I{headers}", f"-I{TESTS.parent / 'ops'}",
+             str(TESTS / program), "-o", str(built), "-pthread", "-rdynamic", "-ldl"]
     if subprocess.run(build, capture_output=True).returncode:
         pytest.skip("the compiler has no ThreadSanitizer")
     # It wants its addresses free, so without random ones where that can be had.

@@ -199,4 +199,4 @@ def test_a_loop_has_no_more_workers_than_it_wants():
 
 @pytest.mark.parametrize("threads", [2, 3])
 def test_threads_hand_over_loops_without_a_race(tmp_path, threads):
-    assert run_watched("crew_program.c", tmp_path, 2000, threads) == f"{threads - 1} workers\n"
+    assert run_watched("vm/crew_program.c", tmp_path, 2000, threads) == f"{threads - 1} workers\n"

@@ -19,6 +19,7 @@ from family_cases import (
     variable_for,
     zero_strides,
 )
+from watched_threads import run_watched
 
 import phintys
 import phintys.tensor as T
@@ -310,6 +311,10 @@ def test_threads_meet_at_the_first_product():
         with ThreadPoolExecutor(4) as threads:
             for found in threads.map(first, [numpy.ones((600, 600), x.type.dtype)] * 4):
                 assert (found == 600).all()
+
+
+def test_threads_ask_for_the_number_of_threads_while_one_loads_the_library(tmp_path):
+    assert run_watched("ops/products/blas_threads_program.c", tmp_path, 2000, 3) == "7 threads\n"
 
 
 def test_precision_of_long_sums():

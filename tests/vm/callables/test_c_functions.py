@@ -386,7 +386,7 @@ def test_each_instruction_fails_in_turn(name):
 # ---- threads ---------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("threads", [2, 5])
 def test_threads_hand_over_frames_without_a_race(tmp_path, threads):
-    assert run_watched("callables/seats_program.c", tmp_path, 20000, threads) == f"{20000 * threads} calls\n"
+    assert run_watched("vm/callables/seats_program.c", tmp_path, 20000, threads) == f"{20000 * threads} calls\n"
 
 
 @pytest.mark.parametrize("name", sorted(set(PROGRAMS) - {"loops", "long loops"}))
