@@ -44,6 +44,47 @@ def test_threads_share_a_function():
     run_threads(work)
 
 
+def test_memory_is_given_back_while_threads_call():
+    """By all that keeps some: frames, loops, recorded calls, plans, and the functions that run under a limit."""
+    x, v, w = T.dmatrix("x"), T.dvector("v"), T.dmatrix("w")
+    hidden = T.tanh(T.dot(T.tanh(T.dot(T.tanh(T.dot(x, w)), w)), w))
+    rows, _ = phintys.scan(lambda s, w: T.tanh(T.dot(w, s)), outputs_info=[v], non_sequences=[w], n_steps=12)
+    functions = []
+    for allow_gc in (True, False, "plan"):
+        mode = phintys.Mode(allow_gc=allow_gc)
+        functions += [phintys.function([x, w], [T.grad((hidden ** 2).sum(), w), hidden[1:, ::2] * 2], mode=mode),
+                      phintys.function([x, v, w], [rows[-1], T.grad(rows.sum(), v), x.sum(axis=0)], mode=mode)]
+        assert functions[-1].repeat_calls() == (allow_gc != "plan")
+    with phintys.change_flags(memory_limit=40_000):
+        functions.append(phintys.function([x, w], T.grad((hidden ** 2).sum(), w)))
+    chance = np.random.RandomState(0)
+    given = [(chance.randn(length, 12), chance.randn(12), chance.randn(12, 12) / 4) for length in (3, 40, 400)]
+    calls = [(f, (values[0], values[2]) if len(f.argument_types) == 2 else values)
+             for f in functions for values in (given[:2] if f is functions[-1] else given)]
+    wanted = [f(*values) for f, values in calls]
+    working = threading.Barrier(4 + 1)
+
+    def give_back():
+        while working.n_waiting < 4:
+            phintys.memory.trim()
+        working.wait()
+
+    def work(number):
+        if number == 4:
+            give_back()
+            return
+        try:
+            for index in list(range(len(calls))) * 4 + [number]:
+                f, values = calls[(index + number * 5) % len(calls)]
+                for _ in range(4):
+                    for got, expected in zip(f(*values), wanted[(index + number * 5) % len(calls)]):
+                        np.testing.assert_array_equal(got, expected)
+        finally:
+            working.wait()
+
+    run_threads(work, 5)
+
+
 def test_a_failing_thread_does_not_disturb_others():
     x, y = T.vectors("x", "y")
     f = phintys.function([x, y], x + y)
