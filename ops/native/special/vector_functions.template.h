@@ -85,10 +85,11 @@ PHINTYS_INLINE V TYPED(phintys_exp)(V x) {
     V near, whole;
     const V limited = TYPED(smaller)(SET1(DOUBLE ? 710 : 89), TYPED(larger)(SET1(DOUBLE ? -746 : -104), x));
     const BITS k = TYPED(exp_parts)(limited, &near, &whole);
+    const V r = FMA(whole, EXP_REST, near), series = EXP_SERIES(r);
     enum { MIDDLE = 1 << (DOUBLE ? 11 : 8) };                   /* makes k positive, to be halved */
     const BITS half = ((k - (BITS)SET1(DOUBLE ? 0x1.8p52 : 0x1.8p23) + MIDDLE) >> 1) - MIDDLE / 2;
-    const V power = POWER_OF_2(half), r = FMA(whole, EXP_REST, near);
-    return FMA(power, EXP_SERIES(r), power) * POWER_OF_2(k - half);
+    const V power = POWER_OF_2(half);
+    return FMA(power, series, power) * POWER_OF_2(k - half);
 }
 FUNCTION_OF_ALL(exp)
 
