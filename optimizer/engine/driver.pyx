@@ -74,7 +74,7 @@ def report(error, rewrite, node):
     raise error
 
 
-def _standing_for(old, node, new):
+def standing_for(old, node, new):
     """Return a rewrite's replacement, converted to the type of what it replaces; None if that is not possible.
 
     An elementwise node may be replaced by a smaller operand, which is then filled over the others. The replacement of
@@ -220,7 +220,7 @@ cdef class Run:
         cdef list pairs = []
         for old, new in zip(outputs_of(node), found):
             if new is not None and new is not old:
-                new = _standing_for(old, node, new)
+                new = standing_for(old, node, new)
                 if new is None:
                     return False
                 pairs.append((old, new))

@@ -22,6 +22,14 @@ class ShapeFeature:
     ----------
     shape_of : dict
         Variable → a tuple of 0-d int64 variables, None for variables without a shape.
+
+    Examples
+    --------
+    >>> x = T.dvector("x")
+    >>> feature, y = T.opt.ShapeFeature(), T.exp(x)
+    >>> phintys.FunctionGraph([x], [y], clone=False).attach_feature(feature)
+    >>> feature.same_shape(x, y)
+    True
     """
 
     def __init__(self):
@@ -81,9 +89,11 @@ class ShapeFeature:
                 constant(1, dtype="int64") if flag else _as_length(length)
                 for flag, length in zip(out.type.broadcastable, shape)])
 
-    def same_shape(self, x, y):
-        """Return whether two variables are known to have equal shapes."""
+    def same_shape(self, x, y, dim_x=None, dim_y=None):
+        """Return whether two variables, or one dimension of each, are known to have equal lengths."""
         first, second = self.shape(x), self.shape(y)
+        if dim_x is not None:
+            return _same_length(first[dim_x], second[dim_y])
         return len(first) == len(second) and all(map(_same_length, first, second))
 
     def same_lengths(self, tensors, axes):

@@ -144,6 +144,15 @@ def alloc_of_alloc(fgraph, node):
     return node.op(value, *node.inputs[1:])
 
 
+def useless_alloc(fgraph, node):
+    """``alloc(x, *x.shape) -> x``."""
+    value, *lengths = node.inputs
+    if value.type != node.outputs[0].type:
+        return None
+    feature = feature_of(fgraph)
+    return value if all([feature.is_length(length, value, axis) for axis, length in enumerate(lengths)]) else None
+
+
 def sum_of_alloc(fgraph, node):
     """``sum(alloc(x, *s)) -> alloc(x * size, *rest of s)``, for an x of one element."""
     inner, out = node.inputs[0], node.outputs[0]
@@ -172,6 +181,7 @@ REWRITES = [
             of=("Alloc",)),
     Rewrite("local_uniform_constant", _ELEMENTWISE, uniform_constant, (FAST_RUN,), of=(CONSTANT,)),
     Rewrite("local_fill_dimshuffle", ("DimShuffle",), fill_of_dimshuffle, (FAST_RUN,), of=("second",)),
+    Rewrite("local_useless_alloc", ("Alloc",), useless_alloc, (FAST_RUN, "local_canonicalize_alloc")),
     Rewrite("local_merge_alloc", ("Alloc",), alloc_of_alloc, (FAST_RUN,), of=("Alloc",)),
     Rewrite("local_sum_prod_alloc", ("Sum",), sum_of_alloc, (FAST_RUN, "local_opt_alloc"), of=("Alloc",),
             changes="nan rounding"),

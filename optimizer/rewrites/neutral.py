@@ -221,7 +221,7 @@ def single_input(fgraph, node):
 
 
 REWRITES = [
-    Rewrite("local_add_canonizer", ("add", "sub", "neg"), canonical_sum, (FAST_RUN,),
+    Rewrite("local_add_canonizer", ("add", "sub", "neg"), canonical_sum, (FAST_RUN, "local_add_specialize"),
             of=(REPEATED, *NUMBERS, *sums.KEYS), changes="nan range rounding"),
     Rewrite("local_mul_canonizer", ("mul", "true_div", "inv", "neg", "sqr", "pow"), canonical_product,
             (FAST_RUN, "local_mul_zero", "local_neg_div_neg"), of=(REPEATED, "abs_", *NUMBERS, *factors.KEYS),
@@ -235,7 +235,7 @@ REWRITES = [
             changes="errors"),
     Rewrite("local_useless_elemwise_comparison", tuple(_OF_LENGTHS), comparison_of_length, (FAST_RUN,),
             of=("Shape_i", "add")),
-    Rewrite("local_useless_elemwise", ("add", "mul", "identity"), single_input, (FAST_RUN,)),
+    Rewrite("local_useless_elemwise", ("add", "mul", "identity"), single_input, (FAST_RUN, "local_add_specialize")),
     rule("local_neg_neg", neg(neg(x)), x),
     rule("local_inv_inv", inv(inv(x)), x, keeps_dtype, changes="range rounding"),
     rule("local_conj_conj", conj(conj(x)), x),

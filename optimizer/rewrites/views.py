@@ -31,6 +31,16 @@ def reshape_of_reshape(fgraph, node):
     return node.op(inner.owner.inputs[0], node.inputs[1]) if key(inner) == "Reshape" else None
 
 
+def reshape_of_dimshuffle(fgraph, node):
+    """``Reshape(DimShuffle(x), s) -> Reshape(x, s)`` where no dimensions change places but those of length 1."""
+    inner = node.inputs[0]
+    if key(inner) != "DimShuffle":
+        return None
+    source = inner.owner.inputs[0]
+    longer = [axis for axis in inner.owner.op.new_order if axis != "x" and not source.type.broadcastable[axis]]
+    return node.op(source, node.inputs[1]) if longer == sorted(longer) else None
+
+
 def reshape_lift(fgraph, node):
     """``Reshape(f(x), s) -> f(Reshape(x, s))`` for a function of one operand without other readers; for a sigmoid
     always, so that the stable forms of later nodes are found.
@@ -150,6 +160,8 @@ REWRITES = [
     Rewrite("local_dimshuffle_lift", ("DimShuffle",), dimshuffle, (FAST_RUN, "local_useless_dimshuffle")),
     Rewrite("local_reshape_lift", ("Reshape",), reshape_lift, (FAST_RUN,)),
     Rewrite("local_reshape_chain", ("Reshape",), reshape_of_reshape, (FAST_RUN,)),
+    Rewrite("local_useless_dimshuffle_in_reshape", ("Reshape",), reshape_of_dimshuffle, (FAST_RUN,),
+            of=("DimShuffle",)),
     Rewrite("local_useless_reshape", ("Reshape",), useless_reshape, (FAST_RUN,)),
     Rewrite("local_reshape_to_own_shape", ("Reshape",), reshape_to_own_shape, (FAST_RUN, "local_useless_reshape")),
     Rewrite("local_useless_sum_stretched", ("SumStretched",), unstretched, (FAST_RUN,)),

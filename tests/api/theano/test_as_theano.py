@@ -75,12 +75,12 @@ def test_what_is_imported_from_a_module_and_missing_is_named(tmp_path):
         import theano
         for line in ("from theano.gpuarray.dnn import dnn_conv", "from theano.tests import unittest_tools",
                      "from theano.sandbox import cuda",
-                     "from theano.tensor.opt import ShapeFeature", "from theano.tensor.nnet import nonsense"):
+                     "from theano.tensor.opt import ShapeOptimizer", "from theano.tensor.nnet import nonsense"):
             try:
                 exec(line)
             except ImportError as error:
                 print(str(error).partition(" (")[0])
-        print(hasattr(theano.gpuarray.dnn, "dnn_pool"), hasattr(theano.tensor.opt, "ShapeFeature"))
+        print(hasattr(theano.gpuarray.dnn, "dnn_pool"), hasattr(theano.tensor.opt, "ShapeOptimizer"))
         from theano.tensor.opt import *
         from theano.tensor.opt import register_canonicalize
         """, folder=tmp_path)
@@ -88,7 +88,7 @@ def test_what_is_imported_from_a_module_and_missing_is_named(tmp_path):
     assert tests == "cannot import 'theano.tests': use T.verify_grad, and numpy.testing in place of unittest_tools"
     assert gpu.startswith("cannot import 'theano.gpuarray.dnn.dnn_conv': use phintys.gpu")
     assert cuda.startswith("cannot import 'theano.sandbox.cuda': use phintys.gpu")
-    assert feature.startswith("cannot import 'theano.tensor.opt.ShapeFeature': the optimizer's rewrites are rows")
+    assert feature.startswith("cannot import 'theano.tensor.opt.ShapeOptimizer': the optimizer's rewrites are rows")
     assert nonsense == "cannot import name 'nonsense' from 'phintys.tensor.nnet'" and found == "False False"
 
 

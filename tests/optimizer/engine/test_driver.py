@@ -13,7 +13,7 @@ from phintys.ops.elementwise.scalar import exp, log, sigmoid, sqr, sub, tanh
 from phintys.ops.reduction.reduction import sum as total_of
 from phintys.optimizer.engine import op_patterns
 from phintys.optimizer.engine.database import CONSTANT, REPEATED, Query, Rewrite
-from phintys.optimizer.engine.driver import LIMIT, Driver, _standing_for
+from phintys.optimizer.engine.driver import LIMIT, Driver, standing_for
 from phintys.optimizer.engine.pattern import Hole, op_pattern, rule
 from phintys.optimizer.engine.values import NUMBERS
 from phintys.optimizer.passes.merge import merge
@@ -91,8 +91,8 @@ def test_a_replacement_that_knows_more_is_not_filled():
 def test_a_replacement_that_knows_less_is_none():
     total = total_of(m, axis=0, keepdims=True)
     assert total.broadcastable == (True, False)
-    assert _standing_for(total, total.owner, m) is None
-    assert _standing_for(m.T, m.T.owner, row := variable("dr")).owner.inputs == [row]
+    assert standing_for(total, total.owner, m) is None
+    assert standing_for(m.T, m.T.owner, row := variable("dr")).owner.inputs == [row]
 
 
 # ---- the worklist ----------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from phintys.ops.cumulative.product import prod
 from phintys.ops.operators import TensorConstant
 from phintys.ops.reduction import reduction
 from phintys.ops.shape.join import concatenate, join, stack
+from phintys.ops.shape.reshape import reshape
 
 M, N, I, J = variable("d2"), variable("d2"), variable("l0"), variable("l0")
 B, C = variable("B2"), variable("B2")
@@ -31,6 +32,11 @@ CASES = {
     "only one is not empty": ([M], lambda: concatenate([EMPTY, M], axis=1) * 2, {"mul"}, {"Join"}),
     "alloc of an alloc": ([M, I, J], lambda: alloc(alloc(M[0, 0], 1, I, 1), J, I, 3), {"Alloc"}, set()),
     "alloc of another length": ([M, I, J], lambda: alloc(alloc(M[0], I, 10), J, 10), {"Alloc"}, set()),
+    "alloc of its own shape": ([M], lambda: alloc(M * 2, *M.shape), {"mul"}, {"Alloc"}),
+    "alloc of a longer shape": ([ROW, M], lambda: alloc(ROW * 2, *M.shape), {"Alloc"}, set()),
+    "reshape of a moved dimension of 1": ([M], lambda: reshape((M * 2).dimshuffle("x", 0, "x", 1), (-1,)), {"Reshape"},
+                                          {"DimShuffle"}),
+    "reshape of a transpose": ([M], lambda: reshape(M.dimshuffle(1, "x", 0), (-1,)), {"DimShuffle", "Reshape"}, set()),
     "sum of an alloc": ([I, J], lambda: reduction.sum(alloc(2.0, I, J, 3), axis=(0, 2)), {"Alloc", "mul"}, {"Sum"}),
     "sum of all": ([I, J], lambda: reduction.sum(alloc(2.5, I, J)), {"mul"}, {"Sum", "Alloc"}),
     "sum of a fill": ([M], lambda: reduction.sum(M.ones_like() * 3, axis=1), {"Alloc", "mul"}, {"Sum"}),
