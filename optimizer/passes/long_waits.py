@@ -51,7 +51,7 @@ def shorten_waits(fgraph, order, shapes, turns, rounding):
                 waits.compute_again(node)
             elif key_of(node.op) == "sgn":
                 waits.read_result(node)
-    return waits.made + [node for node in order if node in fgraph.apply_nodes] if waits.made else order
+    return [node for node in waits.made + order if node in fgraph.apply_nodes]
 
 
 class _Waits:

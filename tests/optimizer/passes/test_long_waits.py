@@ -98,3 +98,17 @@ def test_signs_that_wait_beside_relu_have_their_dtype(dtype):
     value = value if dtype == "uint8" else value * numpy.array([1, -1, 1], dtype)
     total = value.cumsum(0).astype("float64")
     numpy.testing.assert_array_equal(f(value, numpy.zeros((3, 3))), 2 * numpy.sign(total) + numpy.maximum(total, 0))
+
+
+def test_what_was_computed_again_may_be_had_from_the_opposite(monkeypatch):
+    """``sigmoid(-y)`` is computed again, and then not needed: it is a product of what ``sigmoid(y)`` is made of."""
+    x, w = T.dmatrix("x"), T.dmatrix("w")
+    y = T.dot(x, w)
+    opposite, own = T.nnet.sigmoid(-y), T.nnet.sigmoid(y)
+    far = own + 2 * opposite
+    for _ in range(STEPS):
+        far = T.dot(far, w)
+    values = numpy.random.default_rng(3).standard_normal((2, 4, 4))
+    late = (far * opposite - y) * T.sin(far * own - y) * T.maximum(far, -y)
+    (found, expected), = with_and_without(monkeypatch, [x, w], [late], values)
+    numpy.testing.assert_allclose(found, expected, rtol=1e-12)
