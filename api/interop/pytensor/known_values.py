@@ -1,15 +1,22 @@
-"""Integers that are known while a graph is translated: lengths, indices and masks that follow from static shapes.
+"""Numbers that are known while a graph is translated.
 
-PyTensor's types know the lengths of most values of a model. phintys' constant folding would find the same integers
-later, but too late for rows that need numbers, such as the row of an op on each item of a batch.
+Integers are lengths, indices and masks that follow from static shapes. PyTensor's types know the lengths of most values
+of a model. phintys' constant folding would find the same integers later, but too late for rows that need numbers, such
+as the row of an op on each item of a batch.
+
+PyMC makes a parameter that is written as a Python number a float32, if that is exact, and so its logarithm. As float32
+is rounded in other ways by each library, 2e-8 of a log-density would differ; so PyTensor computes these.
 """
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from pytensor.tensor.elemwise import DimShuffle, Elemwise
 
 from phintys.graph.read_only import inputs_for
 from phintys.graph.toposort import io_toposort
 from phintys.graph.variable import Constant
+from phintys.interop.pytensor.fallback import Performed, not_in_place
 from phintys.optimizer.passes.constant_folding import copied, too_large
 
 if TYPE_CHECKING:
@@ -45,6 +52,19 @@ def with_known_value(found: Variable, inputs: Sequence[Variable | Constant]) -> 
         values.update(zip(node.outputs, [cell[0] for cell in storage]))
     value = values[found]
     return found if value.size > LARGEST else found.type.make_constant(value, name=None)
+
+
+def computed_in_single_precision(node: Any, inputs: Sequence[Variable | Constant]) -> list[TensorVariable] | None:
+    """The constant that an elementwise node of float32 computes of constants, by PyTensor; None for others."""
+    op = node.op
+    if not isinstance(op, (Elemwise, DimShuffle)) or getattr(node.outputs[0].type, "dtype", None) != "float32":
+        return None
+    if len(node.outputs) > 1 or not all([isinstance(each, Constant) for each in inputs]):
+        return None
+    computed, cell = Performed(not_in_place(op), node), [None]
+    made = computed.make_node(*inputs)
+    computed.perform(made, [each.data for each in inputs], [cell])
+    return [made.outputs[0].type.make_constant(cell[0], name=None)]
 
 
 def _is_discrete(kind):

@@ -19,7 +19,7 @@ from phintys import shared
 from phintys import tensor as T
 from phintys.graph.config import change_flags, config
 from phintys.interop.pytensor.fallback import performed
-from phintys.interop.pytensor.known_values import with_known_value
+from phintys.interop.pytensor.known_values import computed_in_single_precision, with_known_value
 from phintys.interop.pytensor.op_table import line_of
 from phintys.interop.pytensor.types import is_dense, is_sparse, translated_constant, translated_type
 from phintys.ops.random.generator_objects import state_of
@@ -127,7 +127,8 @@ def translated(outputs: Sequence[Any], known: Mapping[Any, Variable],
             signature, found = node, None
         if found is None:
             with made_at(place_of(node)):
-                found = applied(node.op, node, inputs, rows_instead.get(type(node.op)))
+                found = computed_in_single_precision(node, inputs)
+                found = found or applied(node.op, node, inputs, rows_instead.get(type(node.op)))
             found = equal[signature] = [with_known_value(each, inputs) for each in found]
         for output, each in zip(node.outputs, found):
             known.setdefault(output, each)
