@@ -160,7 +160,8 @@ def _density_as_one_op(rewrite: Callable[..., Any]) -> Callable[..., Any]:
     return rewritten
 
 
-DENSITIES = Swaps([(core, "rewrite_pregrad", _density_as_one_op)])
+DENSITIES = Swaps([(core, "rewrite_pregrad", _density_as_one_op),             # of PyMC, and of nutpie
+                   (pytensor.graph, "rewrite_graph", _density_as_one_op)])
 
 
 @contextmanager

@@ -29,6 +29,7 @@ from pytensor.tensor import as_tensor
 
 import phintys
 from phintys import tensor as T
+from phintys.interop.density_op import densities_as_one_op
 from phintys.interop.nutpie_entries import Calls, PythonExpansion, Sampler
 from phintys.interop.pytensor.fallback import PyTensorFallbackWarning
 from phintys.interop.pytensor.linker import REWRITES, PhintysLinker
@@ -116,11 +117,12 @@ def compile_pymc_model(model: Any, *, initial_points: Any = None, jitter_rvs: An
     recipe = dict(initial_points=initial_points, jitter_rvs=jitter_rvs, var_names=var_names,
                   default_initialization_strategy=default_initialization_strategy, freeze_model=freeze_model)
     without_c = pytensor.config.change_flags(cxx="")        # for loops in starts it takes PyTensor seconds
-    with nodes_made_quickly(), STARTS.used(), SHAPES.used(), without_c:
-        return _compiled(model, recipe)
+    mode = Mode(_GraphLinker(), RewriteDatabaseQuery(include=list(REWRITES)))
+    with nodes_made_quickly(), STARTS.used(), SHAPES.used(), densities_as_one_op(mode, model.check_bounds), without_c:
+        return _compiled(model, mode, recipe)
 
 
-def _compiled(model, recipe):
+def _compiled(model, mode, recipe):
     """The compiled model; the arguments are checked."""
     written = freeze_dims_and_data(model) if recipe["freeze_model"] else model
     jittered, strategy = recipe["jitter_rvs"], recipe["default_initialization_strategy"]
@@ -130,8 +132,8 @@ def _compiled(model, recipe):
         model=written, overrides=recipe["initial_points"], default_strategy=strategy, jitter_rvs=jittered,
         return_transformed=True))
     n_dim, n_expanded, logp, expand, start, shape_info, reparameterized = nutpie_models._make_functions(
-        written, mode=Mode(_GraphLinker(), RewriteDatabaseQuery(include=list(REWRITES))), compute_grad=True,
-        join_expanded=True, pymc_initial_point_fn=start, var_names=recipe["var_names"])
+        written, mode=mode, compute_grad=True, join_expanded=True, pymc_initial_point_fn=start,
+        var_names=recipe["var_names"])
     sources = list(dict.fromkeys([variable for function in (logp, expand) for variable in function.get_shared()
                                   if is_dense(variable.type)]))
     keys = {source: str(position) for position, source in enumerate(sources)}

@@ -20,7 +20,10 @@ class PythonLinker(PerformLinker):
 
     The linker of that mode runs the same code, but compiles a part of itself in C in the first process and loads
     setuptools, which takes longer than a small model. Ops that choose what to compute are left to it.
+    Generators are copied when they draw: the rewrite that lets them draw in place looks at all others for each.
     """
+
+    incompatible_rewrites = (*PerformLinker.incompatible_rewrites, "random_make_inplace")
 
     def make_all(self, *arguments: Any, **options: Any) -> tuple[Callable[..., Any] | list[Callable[..., Any]], ...]:
         """Let another linker of PyTensor make what has lazy ops, which this one cannot run."""

@@ -60,6 +60,21 @@ def test_a_density_is_one_op():
     equal_to_pytensor(model_of(), True)
 
 
+@pytest.mark.parametrize("check, wanted", [(True, -np.inf), (False, np.nan)])
+def test_a_density_is_one_op_for_nutpie(monkeypatch, check, wanted):
+    """The same op; outside the bounds of parameters as without it."""
+    nutpie = pytest.importorskip("phintys.interop.nutpie")
+    taken, own = [], LogDensityWithGradient._by_phintys
+    monkeypatch.setattr(LogDensityWithGradient, "_by_phintys", lambda *each: taken.append(1) or own(*each))
+    density = nutpie.compile_pymc_model(model_of()).logp_func
+    for new, old in zip(density(POINT), compiled(model_of(), mode="FAST_COMPILE")(POINT)):
+        np.testing.assert_allclose(new, old, rtol=1e-12)
+    with pm.Model(check_bounds=check) as model:
+        pm.Normal("y", 0.0, pm.Normal("x"), observed=[1.0])
+    np.testing.assert_equal(float(nutpie.compile_pymc_model(model).logp_func(np.array([-2.0]))[0]), wanted)
+    assert len(taken) == 2
+
+
 def test_loops():
     def sums(mean, spread):
         rows = loop(lambda x, m, s: x * s + pt.sin(m * x), outputs_info=[mean], non_sequences=[mean, spread],
@@ -91,6 +106,17 @@ def test_a_choice_counts_as_in_pytensor():
         return pt.switch(mean > 0, pt.sqrt(pt.maximum(mean, 0)), mean ** 3) + pt.log1p(spread)
     function = equal_to_pytensor(model_of(chosen), True)
     assert np.isfinite(function(np.array([-0.3, 0.1]))[1]).all()
+
+
+def test_literal_parameters_are_of_single_precision_as_in_pytensor():
+    """PyMC makes 2.5 a float32, whose logarithm is rounded in other ways by each library; so is that of its cast."""
+    with pm.Model() as model:
+        x = pm.Normal("x", 0, 2.5)
+        pm.StudentT("y", nu=4.5, mu=pm.Laplace("z", x, 0.75), sigma=1.5, observed=[1.0, 2.0])
+    wanted = compiled(model, mode="FAST_COMPILE")(POINT)[0]
+    with phintys.interop.pymc.installed():
+        assert abs(compiled(model)(POINT)[0] - wanted) < 1e-14
+    assert abs(phintys.interop.logp(model)(POINT)[0] - wanted) < 1e-14
 
 
 def test_parameters_out_of_bounds():
