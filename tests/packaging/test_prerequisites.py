@@ -9,7 +9,7 @@ import pytest
 SCRIPT = Path(__file__).parents[2] / ".ci" / "prerequisites"
 pytestmark = pytest.mark.skipif(shutil.which("sh") is None or not SCRIPT.exists(), reason="needs a shell and a clone")
 COMPILER = {"apt": "sudo apt install gcc libc6-dev", "dnf": "sudo dnf install gcc glibc-devel",
-            "apk": "apk add gcc musl-dev", "brew": "brew install gcc",
+            "apk": "apk add gcc musl-dev", "brew": "xcode-select --install",
             "winget": "winget install BrechtSanders.WinLibs.POSIX.UCRT"}
 
 
