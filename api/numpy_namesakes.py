@@ -641,10 +641,9 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, rtol: Any = False) 
         share = tensor().maximum(a.shape[-2], a.shape[-1]) * float(numpy.finfo(a.type.dtype).eps)
     share = tensor().as_tensor_variable(1e-15 if share is None else share)
     largest = tensor().max(values, -1, keepdims=True) * (tensor().expand_dims(share, -1) if share.type.ndim else share)
-    kept = values > tensor().cast(largest, values.type.dtype)
-    inverse = tensor().switch(kept, 1 / tensor().switch(kept, values, 1), 0)
-    back, forth = [tensor().conj(tensor().matrix_transpose(part)) for part in (right, left)]
-    return tensor().matmul(back * tensor().cast(tensor().expand_dims(inverse, -2), back.type.dtype), forth)
+    from phintys.ops.factorizations.inverse import from_singular_values  # LAPACK's kernels, when wanted
+
+    return from_singular_values(left, values, right, tensor().cast(largest, values.type.dtype))
 
 
 @own("fft.rfft", "a | n axis norm")

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 FUNCTIONS = {**numpy_names.FUNCTIONS, **NAMESAKES}
+NAMES = {getattr(function, "scalar_op", None): name for name, function in ELEMENTWISE.items()}    # of scalar ops
 # Functions whose results have names.
 RESULTS = {name: namedtuple(f"{name.removeprefix('linalg.').capitalize()}Result", names) for name, names in {
     "linalg.eig": "eigenvalues eigenvectors", "linalg.eigh": "eigenvalues eigenvectors", "linalg.qr": "Q R",
@@ -197,8 +198,8 @@ def of_elementwise(op: Any, inputs: Sequence[Any], options: Any, method: str = "
     TypeError
         If there is no such function, or it does not take them.
     """
-    names = {getattr(known, "scalar_op", None): name for name, known in ELEMENTWISE.items()}
-    name = {"switch": "where"}.get(op.scalar_op.name, names.get(op.scalar_op, op.scalar_op.name))
+    name = NAMES.get(op.scalar_op, op.scalar_op.name)
+    name = "where" if name == "switch" else name
     if method == "__call__" and name in FUNCTIONS:
         return row_applied(name, inputs, options)
     ufunc = getattr(numpy, name, None)

@@ -8,7 +8,7 @@ from phintys.graph.apply import Apply
 from phintys.graph.op import InPlaceOp
 from phintys.ops.cumulative.product import prod
 from phintys.ops.elementwise.complex_derivatives import conjugated
-from phintys.ops.elementwise.scalar import as_dtype, imag, real, switch
+from phintys.ops.elementwise.scalar import as_dtype, gt, imag, real, switch
 from phintys.ops.factorizations.lu_kernel import AdjugateKernel, DeterminantKernel, InverseKernel
 from phintys.ops.factorizations.orthogonal import svd
 from phintys.ops.factorizations.solve import LUFactor
@@ -142,6 +142,14 @@ class MatrixPinv(TwiceReversed):
 
 
 pinv = MatrixPinv()
+
+
+def from_singular_values(left, values, right, limit):
+    """The pseudo-inverse from the factors of `svd`; singular values up to ``limit``, a column, count as zero."""
+    one = numpy.asarray(1, values.type.dtype)
+    kept = gt(values, limit)
+    inverses = switch(kept, one / switch(kept, values, one), numpy.asarray(0, values.type.dtype))
+    return product(adjoint(right) * as_dtype(rows(inverses), right.type.dtype), adjoint(left))
 
 
 class Det(MatrixOp):

@@ -31,7 +31,6 @@ RANGES = {name: (float(numpy.finfo(name).smallest_normal), float(numpy.finfo(nam
 EVERYTHING = 0.0, math.inf
 
 cdef enum: LOOK_THROUGH = 8    # nodes that `constant_value` looks through; rewrites merge consecutive ones
-cdef enum: MOST_FACTORS = 1024                             # LARGEST_EXPONENT
 cdef dict names = {}           # class of a built-in op -> its name
 cdef object ndarray = numpy.ndarray
 
@@ -331,7 +330,7 @@ cdef list factors_of(name, variable, exponent, dtype, Product product, bint may_
     if not may_enter:
         return None
     own = type_of(variable).dtype
-    if own != dtype or own not in continuous_dtypes or 2 * abs(exponent) > MOST_FACTORS \
+    if own != dtype or own not in continuous_dtypes or 2 * abs(exponent) > LARGEST_EXPONENT \
             or stays_under_power(name, exponent):
         return None
     if name == "mul":

@@ -9,14 +9,14 @@ import numpy
 
 from phintys.ops.elementwise.complex_derivatives import conjugated
 from phintys.ops.elementwise.elementwise_functions import maximum
-from phintys.ops.elementwise.scalar import as_dtype, ge, gt, log, switch
+from phintys.ops.elementwise.scalar import as_dtype, ge, log, switch
 from phintys.ops.factorizations.cholesky import Cholesky, cholesky
 from phintys.ops.factorizations.factor_gradient import CholeskyInverse
 from phintys.ops.factorizations.hints import is_psd
-from phintys.ops.factorizations.inverse import Det, FactoredDeterminant, MatrixInverse, SLogDet
+from phintys.ops.factorizations.inverse import Det, FactoredDeterminant, MatrixInverse, SLogDet, from_singular_values
 from phintys.ops.factorizations.orthogonal import svd
 from phintys.ops.factorizations.solve import TRANSPOSED_STRUCTURE, LUFactor, LUSolve, Solve, cho_solve
-from phintys.ops.factorizations.stacks import adjoint, columns, identity_for, product, rows, transposed
+from phintys.ops.factorizations.stacks import columns, identity_for, transposed
 from phintys.ops.linalg.diagonal import diagonal
 from phintys.ops.reduction.careduce import MaxOrLowest, Sum
 from phintys.ops.shape.reshape import reshape
@@ -279,10 +279,7 @@ def by_singular_values(fgraph, node):
         ratio = numpy.finfo(values.type.dtype).eps
         lengths = [shape_i(x, axis) for axis in (x.type.ndim - 2, x.type.ndim - 1)]
         largest = largest * as_dtype(maximum(*lengths), values.type.dtype)
-    kept = gt(values, columns(largest * numpy.asarray(ratio, values.type.dtype)))
-    one = numpy.asarray(1, values.type.dtype)
-    inverses = switch(kept, one / switch(kept, values, one), numpy.asarray(0, values.type.dtype))
-    return product(adjoint(right) * as_dtype(rows(inverses), x.type.dtype), adjoint(left))
+    return from_singular_values(left, values, right, columns(largest * numpy.asarray(ratio, values.type.dtype)))
 
 
 REWRITES = [
