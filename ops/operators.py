@@ -193,9 +193,14 @@ class TensorOperators:
     def __bool__(self):
         """True, so that ``if x:`` tests for existence; results of comparisons raise an error instead.
 
+        A constant number has the truth of its value, as in NumPy: whoever asks for it means the value. With
+        ``config.theano_rules`` it exists, like all others.
+
         Functions that make nodes ask only for the truth of their flags, such as ``keepdims``: there, any variable is
         an error. Passes also ask for existence.
         """
+        if isinstance(self, Constant) and not self.type.ndim and not config.theano_rules:
+            return bool(self.data)
         if self._is_nonzero:
             asking = sys._getframe(1)
             if not asking.f_globals.get("__name__", "").startswith(ASK_FOR_FLAGS):

@@ -34,6 +34,15 @@ def test_programs_may_ask_for_existence():
     assert T.dvector("v") and bool(T.bscalar("b"))
 
 
+def test_constant_numbers_have_the_truth_of_their_values():
+    """As NumPy's arrays have; in Theano all that exists is true."""
+    assert not any([T.constant(0), T.constant(0.0), T.constant(False), T.constant(numpy.zeros(()))])
+    assert all([T.constant(2), T.constant(numpy.nan), T.constant(numpy.array(True)), T.constant([0, 0])])
+    assert T.sum(T.dmatrix(), keepdims=T.constant(1)).ndim == 2 and T.sum(T.dmatrix(), keepdims=T.constant(0)).ndim == 0
+    with phintys.change_flags(theano_rules=True):
+        assert T.constant(0)
+
+
 def test_grids_of_symbols():
     """Of their slices, only what is left out has a default."""
     n = T.lscalar("n")
