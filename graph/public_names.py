@@ -206,7 +206,6 @@ HOMES = {
         "ops.nnet.ctc": "ConnectionistTemporalClassification",
     },
     "phintys.tensor.nnet.neighbours": {
-        "ops.pooling.neighbours": "Images2Neibs",
     },
     "phintys.tensor.signal.pool": {
         "ops.pooling.pool": """
@@ -306,7 +305,6 @@ HOMES = {
         "ops.nnet.native_batch_normalization": "NormalizationOp BatchNormTrain BatchNormInference BatchNormTrainGrad",
         "ops.nnet.softmax": "RowOp",
         "ops.operators": "TensorConstantSignature",
-        "ops.pooling.neighbours": "NeighboursOp SumNeibs",
         "ops.pooling.pool": "PoolingOp",
         "ops.products.blas": "BlasOp Accumulation",
         "ops.rearranging.repeat": "SumRepeats",

@@ -11,7 +11,7 @@ from numpy.linalg import LinAlgError
 from phintys.ops.native.integers cimport integer_at
 from phintys.vm.abi cimport BOUND_VIEW, Cell, Context, Kernel, share
 
-ERRORS = {error.__name__: error for error in (AssertionError, IndexError, ValueError, LinAlgError)}
+ERRORS = {error.__name__: error for error in (AssertionError, IndexError, TypeError, ValueError, LinAlgError)}
 
 
 cdef class AssertKernel(Kernel):

@@ -1,19 +1,20 @@
 """Neighbourhoods: patches of images as the rows of a matrix, and images from such rows.
 
-``Images2Neibs`` and ``SumNeibs`` are adjoint: each is the gradient of the other. Where patches overlap, ``SumNeibs``
-adds them; where they do not, it puts images together again.
+Rows are gathered by two tables of positions, one for each dimension; so the gradient adds them where patches overlap.
 """
-from phintys.graph.apply import Apply
-from phintys.graph.op import Op
-from phintys.graph.valueless_types import disconnected_type, grad_undefined
-from phintys.graph.variable import Variable
-from phintys.ops.elementwise.elementwise_functions import maximum
-from phintys.ops.pooling.neighbours_kernel import MODES, Images2NeibsKernel, SumNeibsKernel
+from phintys.ops.creation.allocation import arange, zeros
+from phintys.ops.elementwise.elementwise_functions import and_, eq, ge, gt, maximum
+from phintys.ops.identity.assertion import Check
+from phintys.ops.identity.equal_lengths import EqualLengths
+from phintys.ops.indexing.inc_subtensor import set_subtensor
 from phintys.ops.pooling.windows import numbers_of
-from phintys.ops.shape.shape import shape
+from phintys.ops.shape.dimshuffle import dimshuffle
+from phintys.ops.shape.reshape import reshape
+from phintys.ops.shape.shape import shape_i
 from phintys.ops.types.constant import as_tensor_variable
 from phintys.ops.types.dtypes import integer_dtypes
-from phintys.ops.types.tensor_type import TensorType
+
+MODES = ("valid", "half", "full", "wrap_centered", "ignore_borders")
 
 
 def images2neibs(ten4, neib_shape, neib_step=None, mode="valid"):
@@ -57,7 +58,32 @@ def images2neibs(ten4, neib_shape, neib_step=None, mode="valid"):
     array([[0., 1.],
            [2., 3.]])
     """
-    return Images2Neibs(mode)(ten4, neib_shape, neib_step)
+    if mode not in MODES:
+        raise NotImplementedError(f"Only modes {', '.join(MODES)} have been implemented for images2neibs, got {mode!r}")
+    ten4 = as_tensor_variable(ten4)
+    if ten4.type.ndim != 4:
+        raise TypeError(f"images2neibs takes a tensor with 4 dimensions, got {ten4} of type {ten4.type}")
+    sizes = _positive("neib_shape", neib_shape)
+    steps = sizes if neib_step is None else _positive("neib_step", neib_step)
+    images, channels = shape_i(ten4, 0), shape_i(ten4, 1)
+    lengths, shifts, tables = [], [], []
+    for axis, (size, step) in enumerate(zip(sizes, steps)):
+        shift = 0 if mode in ("valid", "ignore_borders") else size - 1 if mode == "full" else size // 2
+        length = _fitting(mode, axis, shape_i(ten4, axis + 2), size, step, shift)
+        count = ((length + step - 1) // step if mode == "wrap_centered"
+                 else maximum((length + 2 * shift - size) // step + 1, 0))
+        places = dimshuffle(arange(count), [0, "x"]) * step + dimshuffle(arange(size), ["x", 0])
+        tables.append((places - shift) % length if mode == "wrap_centered" else places)
+        lengths.append(length)
+        shifts.append(shift)
+    if mode in ("half", "full"):
+        whole = zeros((images, channels, *[length + 2 * shift for length, shift in zip(lengths, shifts)]),
+                      ten4.type.dtype)
+        inside = [slice(shift, shift + length) for length, shift in zip(lengths, shifts)]
+        ten4 = set_subtensor(whole[(slice(None), slice(None), *inside)], ten4)
+    rows, columns = dimshuffle(tables[0], [0, "x", 1, "x"]), dimshuffle(tables[1], ["x", 0, "x", 1])
+    counts = [shape_i(table, 0) for table in tables]
+    return reshape(ten4[:, :, rows, columns], (images * channels * counts[0] * counts[1], sizes[0] * sizes[1]))
 
 
 def neibs2images(neibs, neib_shape, original_shape, mode="valid"):
@@ -96,60 +122,66 @@ def neibs2images(neibs, neib_shape, original_shape, mode="valid"):
     """
     if mode not in ("valid", "ignore_borders"):
         raise NotImplementedError(f"neibs2images do not support mode={mode}")
-    neib_shape = as_tensor_variable(neib_shape)
-    return SumNeibs(mode)(neibs, neib_shape, neib_shape, original_shape)
+    neibs, sizes = as_tensor_variable(neibs), _positive("neib_shape", neib_shape)
+    if neibs.type.ndim != 2:
+        raise TypeError(f"neibs2images takes a matrix, got {neibs} of type {neibs.type}")
+    lengths = [Check("neibs2images: the lengths of images must not be negative")(length, ge(length, 0))
+               for length in _numbers("the shape of images", original_shape, 4)]
+    images, channels, *lengths = lengths
+    if mode == "valid":
+        fits = Check("neibs2images: neib_shape and the shape of images not consistent")
+        lengths = [fits(length, eq(length % size, 0)) for length, size in zip(lengths, sizes)]
+    counts = [length // size for length, size in zip(lengths, sizes)]
+    number = images * channels * counts[0] * counts[1]
+    neibs = EqualLengths.of(neibs, [[(neibs, 0), number], [(neibs, 1), as_tensor_variable(sizes[0] * sizes[1])]])
+    parts = dimshuffle(reshape(neibs, (images, channels, *counts, *sizes)), [0, 1, 2, 4, 3, 5])
+    whole = reshape(parts, (images, channels, counts[0] * sizes[0], counts[1] * sizes[1]))
+    if mode == "valid":
+        return whole
+    return set_subtensor(zeros((images, channels, *lengths), neibs.type.dtype)[:, :, :counts[0] * sizes[0],
+                                                                               :counts[1] * sizes[1]], whole)
 
 
-def _integers(name, value):
+def _numbers(name, value, count):
+    """The numbers of a vector of integers, which has so many; ints if it is a constant."""
     vector = as_tensor_variable(value)
     if vector.type.ndim != 1 or vector.type.dtype not in integer_dtypes:
         raise TypeError(f"{name} must be a vector of integers, got {vector} of type {vector.type}")
-    return vector
+    if vector.type.shape[0] not in (None, count):
+        raise TypeError(f"{name} must contain {count} elements, got {vector.type.shape[0]}")
+    if vector.type.shape[0] is None:
+        vector = EqualLengths.of(vector, [[(vector, 0), count]])
+    return numbers_of(vector, count)
 
 
-class NeighboursOp(Op):
-    """Base of ops on neighbourhoods.
-
-    Parameters
-    ----------
-    mode : {"valid", "half", "full", "wrap_centered", "ignore_borders"}
-        As in `images2neibs`.
-    """
-
-    __props__ = ("mode",)
-    runs_alone = True
-
-    def __init__(self, mode="valid"):
-        if mode not in MODES:
-            raise NotImplementedError(f"Only modes {', '.join(MODES)} have been implemented for "
-                                      f"{type(self).__name__}, got {mode!r}")
-        self.mode = mode
-
-    def __setstate__(self, state):
-        self.__dict__.update(state)
-        self.__dict__.setdefault("mode", "valid")
-
-    def __str__(self):
-        return f"{type(self).__name__}{{{self.mode}}}"
-
-    def count(self, length, patch, step):
-        """How many patches there are along a dimension."""
-        if self.mode == "wrap_centered":
-            return (length + step - 1) // step
-        if self.mode == "ignore_borders":
-            reach = (length - patch) // step + 1
-            return maximum(reach, 0) if isinstance(reach, Variable) else max(reach, 0)
-        added = {"valid": -patch, "half": -(patch % 2), "full": patch - 2}[self.mode]
-        return (length + added) // step + 1
+def _positive(name, value):
+    """Sizes or steps of both dimensions."""
+    message = f"{name} values <= 0"
+    numbers = _numbers(name, value, 2)
+    if any([isinstance(number, int) and number <= 0 for number in numbers]):
+        raise ValueError(f"{message}. Got {numbers}")
+    return [number if isinstance(number, int) else Check(message)(number, gt(number, 0)) for number in numbers]
 
 
-class Images2Neibs(NeighboursOp):
-    """Patches as rows. The inputs are the images, and the vectors of the sizes of patches and the steps between them.
+def _fitting(mode, axis, length, size, step, shift):
+    """A length of images, for which patches are checked as Theano does."""
+    if mode == "ignore_borders":
+        return length
+    if mode == "wrap_centered":
+        length = Check("images2neibs: in mode wrap_centered need patch with odd shapes", "TypeError")(
+            length, eq(as_tensor_variable(size) % 2, 1))
+        return Check("images2neibs: in wrap_centered mode, don't support image shapes smaller then the patch shapes",
+                     "TypeError")(length, ge(length, size))
+    return Check(f"neib_shape[{axis}]={size}, neib_step[{axis}]={step} and ten4.shape[{axis + 2}] not consistent",
+                 "TypeError")(length, and_(ge(length, size), eq((length + 2 * shift - size) % step, 0)))
+
+
+class Images2Neibs:
+    """`images2neibs` of a given mode, as an object like Theano's op of this name.
 
     Parameters
     ----------
     mode : {"valid", "half", "full", "wrap_centered", "ignore_borders"}
-        As in `images2neibs`.
 
     Examples
     --------
@@ -161,56 +193,8 @@ class Images2Neibs(NeighboursOp):
            [10., 11., 14., 15.]])
     """
 
-    linear_in = (0,)
+    def __init__(self, mode="valid"):
+        self.mode = mode
 
-    def make_node(self, ten4, neib_shape, neib_step=None):
-        ten4, neib_shape = as_tensor_variable(ten4), _integers("neib_shape", neib_shape)
-        neib_step = neib_shape if neib_step is None else _integers("neib_step", neib_step)
-        if ten4.type.ndim != 4:
-            raise TypeError(f"{self} takes a tensor with 4 dimensions, got {ten4} of type {ten4.type}")
-        return Apply(self, [ten4, neib_shape, neib_step], [TensorType(ten4.type.dtype, (False, False))()])
-
-    def make_kernel(self, node):
-        return Images2NeibsKernel(self.mode)
-
-    def infer_shape(self, node, input_shapes):
-        images, channels, height, width = input_shapes[0]
-        patch, step = [numbers_of(vector, 2) for vector in node.inputs[1:]]
-        rows, columns = self.count(height, patch[0], step[0]), self.count(width, patch[1], step[1])
-        return [(images * channels * rows * columns, patch[0] * patch[1])]
-
-    def grad(self, inputs, output_grads):
-        ten4, neib_shape, neib_step = inputs
-        return [SumNeibs(self.mode)(output_grads[0], neib_shape, neib_step, shape(ten4)),
-                grad_undefined(self, 1, neib_shape), grad_undefined(self, 2, neib_step)]
-
-
-class SumNeibs(NeighboursOp):
-    """Images with the sums of rows that are patches. The inputs are the matrix, the vectors of the sizes of patches and
-    the steps between them, and that of the lengths of the images.
-
-    Parameters
-    ----------
-    mode : {"valid", "half", "full", "wrap_centered", "ignore_borders"}
-        As in `images2neibs`.
-    """
-
-    linear_in = (0,)
-    depends_on = (0,)
-
-    def make_node(self, neibs, neib_shape, neib_step, image_shape):
-        neibs = as_tensor_variable(neibs)
-        if neibs.type.ndim != 2:
-            raise TypeError(f"{self} takes a matrix, got {neibs} of type {neibs.type}")
-        vectors = [_integers("neib_shape", neib_shape), _integers("neib_step", neib_step),
-                   _integers("the shape of images", image_shape)]
-        return Apply(self, [neibs, *vectors], [TensorType(neibs.type.dtype, (False,) * 4)()])
-
-    def make_kernel(self, node):
-        return SumNeibsKernel(self.mode, node.inputs[0].type.dtype)
-
-    def infer_shape(self, node, input_shapes):
-        return [tuple(numbers_of(node.inputs[3], 4))]
-
-    def grad(self, inputs, output_grads):
-        return [Images2Neibs(self.mode)(output_grads[0], *inputs[1:3]), *[disconnected_type()] * 3]
+    def __call__(self, ten4, neib_shape, neib_step=None):
+        return images2neibs(ten4, neib_shape, neib_step, self.mode)

@@ -40,7 +40,7 @@ from phintys.ops.nnet.crossentropy import (
     crossentropy_softmax_argmax_1hot_with_bias,
 )
 from phintys.ops.nnet.softmax import LogSoftmax, Softmax, SoftmaxGrad, SoftmaxWithBias
-from phintys.ops.pooling import neighbours, pool
+from phintys.ops.pooling import pool
 from phintys.ops.products import blas
 from phintys.ops.rearranging.repeat import RepeatOp, SumRepeats
 from phintys.ops.reduction import careduce, reduction
@@ -129,8 +129,6 @@ FAMILIES = {
     "SparseBlockOuter": (
         lambda o, x, y, alpha: block_sparse.sparse_block_outer(o, x, y, BLOCKS, BLOCKS, alpha),
         [(3, 4, 2, 3), (2, 2, 2), (2, 2, 3), S]),
-    "Images2Neibs": (lambda x: neighbours.images2neibs(x, (2, 3), (1, 2), "half"), [(1, 2, 4, 5)]),
-    "SumNeibs": (lambda x: neighbours.neibs2images(x, (3, 1), (1, 1, 3, 4)), [(4, 3)]),
     "Pool": (lambda x: pool.pool_2d(x, (2, 2), False), [M]),
     "Pool, sums": (lambda x: pool.pool_2d(x, (2, 2), True, (1, 1), (1, 0), "average_exc_pad"), [M]),
     "MaxPoolGrad": (lambda g: pool.MaxPoolGrad(True)(IMAGE, IMAGE[:, 1:], g, (1, 2), (1, 1)), [(3, 3)]),

@@ -61,7 +61,6 @@ MADE = {
     "FirstRowsKernel": (2, "output 0"),
     "StepCountKernel": ("loop",),
     "GerKernel": ("float64",),
-    "Images2NeibsKernel": ("half",),
     "HornerKernel": ("float64",),
     "PowerSumsKernel": ("float32",),
     "IncSubtensorKernel": ([(False, None, None, 2), (True, 1, None, None)], 0, "float64", True),
@@ -113,7 +112,6 @@ MADE = {
     "SplitKernel": (2,),
     "SubtensorKernel": ([(False, None, None, -1)], 0),
     "SumStretchedKernel": (0, ReductionKernel(*LINE, np.add, (0,), "float64", "float64", True)),
-    "SumNeibsKernel": ("wrap_centered", "float64"),
     "SumRepeatsKernel": ("float64", 0),
     "SVDKernel": ("float64", 0, True, False),
     "TopKKernel": ("float64", 0, True, "int32", True, True),
@@ -126,7 +124,7 @@ MADE = {
 }
 # These are only bases of others; and the body of a loop, which has no operands and its own tests.
 BASES = {"AdvancedIndexKernel", "BatchNormKernel", "BlockSparseKernel", "DiagonalsKernel", "IndexKernel", "LineKernel",
-         "NeighboursKernel", "OrderKernel", "OrderedKernel", "PoolingKernel", "RecurrenceBody", "ScalarBody",
+         "OrderKernel", "OrderedKernel", "PoolingKernel", "RecurrenceBody", "ScalarBody",
          "SpectralKernel", "StackKernel"}
 
 
@@ -282,8 +280,6 @@ CASES = [
          BLOCKS32, outputs=((3, "float64"),)),
     case("BlockOuterKernel", A.reshape(2, 1, 2, 3), A[None, :2, :2], A[None, :1], np.array([[1, 0]]), np.array([[0]]),
          number(2.0), outputs=((4, "float64"),)),
-    case("Images2NeibsKernel", A.reshape(1, 1, 4, 3), number([2, 3]), number([2, 1])),
-    case("SumNeibsKernel", A, number([1, 3]), number([1, 2]), number([1, 2, 1, 3]), outputs=((4, "float64"),)),
     case("MaxFirstKernel", A, -A, TWOS, ONES, ZEROS),
     case("MaxSelectedKernel", A, A[1:, 1:], -A, number([2, 2]), number([1, 1]), number([0, 0])),
     case("ConvolutionKernel", A.reshape(1, 1, 4, 3), A[:2, :2].reshape(1, 1, 2, 2), outputs=((4, "float64"),)),

@@ -252,8 +252,6 @@ for what, shape in [("many", (400_000, 8, 8)), ("one large", (1, 5000, 5000))]:
     case("MaxSelectedKernel", what, lambda s=shape: [values(*s), values(*half_of(s)), values(*s), two, two, none],
          STACK)
     case("MaxFirstKernel", what, lambda s=shape: [values(*s), values(*s), two, two, none], STACK, ("float64", 2))
-    case("Images2NeibsKernel", what, lambda s=shape: [values(*s)[:, None], window(2, 2), window(1, 1)], MATRIX,
-         ("valid",))
     case("ConvolutionKernel", f"{what}, forward", lambda s=shape: [values(*s)[:, None], values(2, 1, 5, 5)], IMAGES,
          ("float64", "forward", 2, [(0, 0)] * 2, (1, 1), (1, 1), False, 1, False, [None] * 4, [None] * 4))
     case("ConvolutionKernel", f"{what}, by images", lambda s=shape: [
@@ -271,8 +269,6 @@ case("ConvolutionKernel", "many channels by filters", lambda: [values(8, 256, 40
      ("float64", "by filters", 2, [(0, 0)] * 2, (1, 1), (1, 1), True, 1, False, [None] * 4, [None] * 4))
 case("ConvolutionKernel", "depthwise", lambda: [values(8, 512, 80, 80), values(512, 1, 7, 7)], IMAGES,
      ("float64", "forward", 2, [(3, 3)] * 2, (1, 1), (1, 1), True, 512, False, [None] * 4, [None] * 4))
-case("SumNeibsKernel", "rows", lambda: [values(8_000_000, 6), number([1, 6]), number([1, 6]),
-                                        number([1, 1, 1000, 48_000])], IMAGES, ("valid", "float64"))
 
 # ---- random numbers --------------------------------------------------------------------------------------------------
 for bits, state in [("Generator", PCG64), ("RandomState", MERSENNE)]:

@@ -615,21 +615,6 @@ def positions_pair(position_dtypes):
     return f"{one_of(first, INTEGERS)}:2, {one_of(second, INTEGERS)}:2"
 
 
-NEIGHBOURS = ("valid", "half", "full", "wrap_centered", "ignore_borders")
-
-
-@rule("Images2NeibsKernel")
-def _images2neibs(mode):
-    one_of(mode, NEIGHBOURS, "a mode")
-    return "T:4, int:1, int:1 -> T:2"
-
-
-@rule("SumNeibsKernel")
-def _sum_neibs(mode, dtype):
-    one_of(mode, NEIGHBOURS, "a mode")
-    return f"{one_of(dtype)}:2, int:1, int:1, int:1 -> {dtype}:4"
-
-
 MODES_OF_POOLING = ("max", "sum", "average_inc_pad", "average_exc_pad")
 
 

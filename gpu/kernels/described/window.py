@@ -4,7 +4,6 @@ A gradient is gathered, not scattered: the thread of an element of the image vis
 """
 from phintys.gpu.kernels.general_source import THREADS, Description, Launch, describe
 from phintys.gpu.kernels.scalar_source import computed
-from phintys.ops.pooling.neighbours_kernel import Images2NeibsKernel, SumNeibsKernel
 from phintys.ops.pooling.pool_kernel import (
     AveragePoolGradKernel,
     MaxFirstKernel,
@@ -194,74 +193,3 @@ def first_maximum(arguments, named, operands):
     store_out(offset_at(out, place), found);
 """
     return described(arguments, named, operands, ["x", "y", "window", "step", "pad", "out"], body)
-
-
-# ---- neighbourhoods --------------------------------------------------------------------------------------------------
-GRIDS = """\
-struct Grid {{ long long length, patch, step, shift, count; }};
-__device__ inline Grid grid_of(long long length, long long patch, long long step) {{
-    Grid grid = {{length, patch, step, {shift}, 0}};
-    grid.count = {count};
-    return grid;
-}}
-"""
-SHIFTS = {"valid": "0", "ignore_borders": "0", "full": "patch - 1", "half": "patch / 2", "wrap_centered": "patch / 2"}
-
-
-def grids(mode):
-    reach = "length + 2 * grid.shift - patch"
-    count = ("(length + step - 1) / step" if mode == "wrap_centered"
-             else f"({reach} < 0 ? 0 : ({reach}) / step + 1)")
-    return GRIDS.format(shift=SHIFTS[mode], count=count)
-
-
-@describe(Images2NeibsKernel)
-def neighbourhoods(arguments, named, operands):
-    mode, = arguments
-    outside = ("row = (row + rows.length) % rows.length, column = (column + columns.length) % columns.length;"
-               if mode == "wrap_centered" else
-               "if (row < 0 || row >= rows.length || column < 0 || column >= columns.length) {"
-               " store_out(offset_of(out, i), (T)0); continue; }")
-    body = f"""\
-    const Grid rows = grid_of(x.shape[2], patch.at[0], step.at[0]);
-    const Grid columns = grid_of(x.shape[3], patch.at[1], step.at[1]);
-    long long rest = i / out.shape[1];
-    const long long element = i - rest * out.shape[1];
-    const long long c = rest % columns.count, r = (rest /= columns.count) % rows.count;
-    const long long channel = (rest /= rows.count) % x.shape[1], image = rest / x.shape[1];
-    long long row = r * rows.step - rows.shift + element / columns.patch;
-    long long column = c * columns.step - columns.shift + element % columns.patch;
-    {outside}
-    store_out(offset_of(out, i), load_x(at(x, image, channel, row, column)));
-"""
-    return Description(["x", "patch", "step", "out"], {"gather": (THREADS, body)}, [Launch(THREADS, "gather", "out")],
-                       f"typedef {computed(operands[0][0])} T;\n" + grids(mode), {"patch": 2, "step": 2})
-
-
-@describe(SumNeibsKernel)
-def sums_of_neighbourhoods(arguments, named, operands):
-    mode = arguments[0]
-    # The patches with an element: each position of a patch names one, if it is at a step. Wrapped images have it at
-    # up to three places.
-    wraps = "for (long long turn = -1; turn <= 1; turn++)" if mode == "wrap_centered" else ""
-    turn = "turn * {0}.length" if mode == "wrap_centered" else "0"
-    loop = """\
-    for (long long {p} = 0; {p} < {grid}.patch; {p}++) {wraps} {{
-        const long long {p}_first = {at} + {turn} - {p} + {grid}.shift, {p}_patch = {p}_first / {grid}.step;
-        if ({p}_first < 0 || {p}_first % {grid}.step || {p}_patch >= {grid}.count) continue;
-"""
-    body = """\
-    const Grid rows = grid_of(out.shape[2], patch.at[0], step.at[0]);
-    const Grid columns = grid_of(out.shape[3], patch.at[1], step.at[1]);
-    const long long column = i % out.shape[3], row = i / out.shape[3] % out.shape[2];
-    const long long image = i / out.shape[3] / out.shape[2];
-    T sum = 0;
-""" + loop.format(p="p", grid="rows", at="row", turn=turn.format("rows"), wraps=wraps) + loop.format(
-        p="q", grid="columns", at="column", turn=turn.format("columns").replace("turn *", "turn_of_q *"),
-        wraps=wraps.replace("turn", "turn_of_q")) + """\
-        sum += load_x(at(x, (image * rows.count + p_patch) * columns.count + q_patch, p * columns.patch + q));
-    }}
-    store_out(offset_of(out, i), sum);
-"""
-    return Description(["x", "patch", "step", None, "out"], {"add": (THREADS, body)}, [Launch(THREADS, "add", "out")],
-                       f"typedef {computed(operands[0][0])} T;\n" + grids(mode), {"patch": 2, "step": 2})
