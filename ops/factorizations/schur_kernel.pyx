@@ -117,6 +117,8 @@ cdef class SchurKernel(OrderedKernel):
             return 0
         self.give(room, order, &items[1])
         self.give(vectors, order, &items[2])
+        # gees: 1 to the order is an eigenvalue that did not converge, the order + 1 and + 2 are failures of sorting:
+        # here 1, 2 and 3, whatever the order, so that `refuse` can name them.
         return info if info == NOT_FINITE or info <= 0 else 1 if info <= order else info - <int>order + 1
 
     cdef int refuse(self, int reason) except -1:
@@ -219,6 +221,7 @@ cdef class GeneralizedSchurKernel(OrderedKernel):
             items[4].data += self.precision
             self.give(rest, order, &items[4])
             items[4].data -= self.precision
+        # gges: the order + 3 is a failure of sorting (2 here); less is an iteration that did not converge (1).
         return info if info == NOT_FINITE or info <= 0 else 2 if info == order + 3 else 1
 
     cdef int refuse(self, int reason) except -1:
@@ -299,6 +302,9 @@ cdef class SylvesterKernel(OrderedKernel):
         cdef npy_intp size = self.itemsize, position
         cdef npy_intp of_a = rounded(<npy_intp>rows * rows * size), of_b = rounded(<npy_intp>columns * columns * size)
         cdef npy_intp of_c = rounded(<npy_intp>rows * columns * size)
+        # With a = u s u* and b = v t v*, the equation is s y + y t = u* c v for y = u* x v. Schur forms are triangular,
+        # but for blocks of 2 by 2, so trsyl solves that by substitution. All matrices are in column order, one behind
+        # the other, as `fit` adds them up.
         cdef char* a = room
         cdef char* b = a + of_a
         cdef char* left = b + of_b
@@ -328,8 +334,8 @@ cdef class SylvesterKernel(OrderedKernel):
                     fill_item_with_nan(&items[3], self.precision, self.is_complex)
                     return 0
                 return NOT_FINITE if info == NOT_FINITE else 1
-            self.multiply(b"C", left, b"N", c, other, rows, rows, columns, rows, rows)
-            self.multiply(b"N", other, b"N", right, c, rows, columns, columns, rows, columns)
+            self.multiply(b"C", left, b"N", c, other, rows, rows, columns, rows, rows)             # u* c
+            self.multiply(b"N", other, b"N", right, c, rows, columns, columns, rows, columns)      # u* c v
         self.trsyl(b"N", b"N", &sign, &rows, &columns, a, &rows, b, &columns, c, &rows,
                    <void*>&wide if self.precision == 8 else <void*>&narrow, &info)
         for position in range(<npy_intp>rows * columns << self.is_complex):     # LAPACK's scale prevents an overflow
@@ -338,8 +344,8 @@ cdef class SylvesterKernel(OrderedKernel):
             else:
                 (<float*>c)[position] /= narrow
         if not self.triangular:
-            self.multiply(b"N", left, b"N", c, other, rows, rows, columns, rows, rows)
-            self.multiply(b"N", other, b"C", right, c, rows, columns, columns, rows, columns)
+            self.multiply(b"N", left, b"N", c, other, rows, rows, columns, rows, rows)             # u y
+            self.multiply(b"N", other, b"C", right, c, rows, columns, columns, rows, columns)      # u y v* = x
         self.give(c, rows, &items[3])
         return 0
 

@@ -229,6 +229,8 @@ cdef class AdvancedIndexKernel(Kernel):
         """Fill ``walk`` with the layout of the indexed part of ``array``, except for the partner. ``walk.sources`` must
         refer to enough memory."""
         cdef Source* source = walk.sources
+        # Dimensions that the index keeps are in front of those of the index arrays until there are `lead` of them, and
+        # behind them afterwards: x[:, i, :, j] has lead 0, as its arrays are apart; x[:, i, j] has lead 1.
         cdef CopyPlan* kept = &walk.behind if self.lead == 0 else &walk.before
         cdef Entry* entry
         cdef int index, axis
@@ -299,6 +301,8 @@ cdef class AdvancedIndexKernel(Kernel):
         cdef const Cell* positions
         cdef const Entry* entry
         cdef int index, axis
+        # The usual case, x[i] or x[i, j] with a few positions, has no walk: offsets are on the stack, and a point is a
+        # number or a row without gaps. Everything else returns False and is walked.
         if self.mask_count or self.arrays_rank > 1 or self.count != self.source_count:
             return False
         points.count, points.size = self.count, 1
@@ -314,7 +318,7 @@ cdef class AdvancedIndexKernel(Kernel):
             line.operand, line.stride = entry.operand, positions.strides[0] if cell_size(positions) != 1 else 0
             line.length, line.step = array.shape[entry.axis], array.strides[entry.axis]
             line.offsets, line.first_outside = phintys_offsets[entry.dtype], NULL
-            if not positions.flags & CELL_CONSTANT:
+            if not positions.flags & CELL_CONSTANT:             # `prepare` has checked constants
                 line.first_outside = phintys_first_outside[entry.dtype]
             line += 1
         points.bytes = array.itemsize

@@ -70,6 +70,8 @@ cdef void piece(void* argument, int worker, npy_intp start, npy_intp stop) noexc
     cdef const int32_t* state = work.state
     cdef npy_intp part, position = 0, count
     start, stop = start * PHINTYS_MRG_LANES, min(stop * PHINTYS_MRG_LANES, work.streams)
+    # Parts are whole rounds of all streams: then sample i is of stream i % streams in every part, too. The rest goes
+    # into the last part, which is up to twice as long.
     part = (UNASKED // max(stop - start, <npy_intp>1) + 1) * work.streams
     while position < work.size and not (position and interrupted(work.context)):
         count = work.size - position
@@ -160,6 +162,8 @@ cdef class MrgUniformKernel(Kernel):
         work.advanced, work.streams, work.typenum = <int32_t*>advanced.data, state.shape[0], operands[3].typenum
         work.context = context
         work.out, work.size, work.state = operands[3].data, cell_size(operands[3]), <int32_t*>state.data
+        # Streams that give no sample stay where they are: their rows are copied. Those that do are written by `piece`,
+        # which reads a row before it writes it, so the new state may have the memory of the old one.
         if not cell_is_contiguous(state):
             copy_strided(2, advanced.shape, advanced.data, advanced.strides, state.data, state.strides, state.itemsize)
             work.state = work.advanced
@@ -218,6 +222,8 @@ cdef class MrgNormalKernel(MrgUniformKernel):
             return 0
         self.draw(context, operands, &work)
         work.last = 1
+        # Of an odd number of samples the last pair lacks its second uniform one: the next number of the stream whose
+        # turn it is. Its state is advanced, so the next call does not draw the same number again.
         if work.size % 2:
             work.last = phintys_mrg_next_alone(<uint32_t*>work.advanced + 6 * (work.size % work.streams))
         pieces = (work.size + 2 * PAIRS - 1) // (2 * PAIRS)

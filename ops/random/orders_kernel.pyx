@@ -199,6 +199,8 @@ cdef class ChoiceKernel(OrderKernel):
         wanted = lengths_product(shape, out.ndim)
         self.check_counts(outcomes, wanted, replace)
         room = wanted * sizeof(int64_t)
+        # Scratch memory: what is chosen, then one of: the probabilities, their sums and the numbers of a round; all
+        # outcomes, to be shuffled; Floyd's table. `run` divides it in the same way.
         if weights:
             room += (2 * weights + wanted) * sizeof(double)
         elif not replace and self.by_shuffling(outcomes, wanted):
@@ -215,6 +217,7 @@ cdef class ChoiceKernel(OrderKernel):
 
     cdef bint by_shuffling(self, npy_intp outcomes, npy_intp wanted) noexcept nogil:
         """Whether all outcomes, or the last ones, are shuffled; else Floyd's method is used."""
+        # NumPy's own limits: other ones would draw other numbers.
         return self.legacy or outcomes > 10000 and wanted > outcomes // (50 if self.shuffled else 20)
 
     cdef int check_counts(self, npy_intp outcomes, npy_intp wanted, bint replace) except -1 nogil:
@@ -331,6 +334,8 @@ cdef void choose_different(Context* context, bitgen_t* bits, double* shares, npy
         sum_shares(context, shares, outcomes, sums)
         for position in range(missing):
             outcome = phintys_first_above(sums, outcomes, numbers[position])
+            # A share of -1 marks what this round has found; it becomes 0 only after the round, because all numbers of
+            # a round are compared with the sums from its beginning, as in NumPy.
             if outcome < outcomes and shares[outcome] >= 0:         # else it was found in this round
                 shares[outcome] = -1
                 out[found] = outcome

@@ -93,6 +93,9 @@ cdef class Frame:
         cdef set overwritten
         if self.code.program.allow_gc is not False and not self.code.lent:
             return 0
+        # From the last cell of a chain of donors back to its first: a view stands for its root, whose memory it is. All
+        # of them get the last one as heir, so that the buffer that it keeps is there when the next call allocates for
+        # the first one. Arguments and containers end a chain: their memory is not the frame's.
         roots = roots_of(self.code.program)
         overwritten = {layout.donor for layout in cells}
         for last in range(self.code.n_cells):
@@ -141,6 +144,8 @@ cdef class Frame:
         if self.machine.sites == NULL or self.machine.layouts == NULL or self.private_memory == NULL:
             raise MemoryError()
         for position in range(code.n_instructions):
+            # Instructions that run the same kernel on the same cells (`outline.first`) share the private memory of the
+            # first one, and what is remembered of it.
             outline, site = &code.outlines[position], &self.machine.sites[position]
             site.inputs, site.varies, site.looks = outline.inputs, outline.varies, outline.looks
             site.private_memory = self.private_memory + code.outlines[outline.first].private_at
@@ -294,6 +299,7 @@ cdef size_t bytes_kept_by(Frame frame) noexcept:
 
 
 cdef Frame idle_frame(list idle, Code code):
+    # Without a GIL another thread may take the last frame between the test and `pop`.
     try:
         return <Frame>idle.pop() if idle else Frame(code)
     except IndexError:
