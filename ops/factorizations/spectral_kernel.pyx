@@ -286,6 +286,8 @@ cdef class SVDKernel(SpectralKernel):
         cdef npy_intp steps[11]
         cdef char* arguments[4]
         cdef int place
+        # The loop of a generalized ufunc, (m,n)->(m,k),(p),(k,n): how often, then the lengths; the steps of the four
+        # operands from one time to the next (there is one only), then those of each of their dimensions.
         dimensions[0], dimensions[1], dimensions[2] = 1, items[0].rows, items[0].columns
         dimensions[3] = items[2].rows
         for place in range(4):

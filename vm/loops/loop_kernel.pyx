@@ -637,6 +637,9 @@ cdef class LoopKernel(Kernel):
         cdef Rows* rows
         cdef npy_intp position
         while tap != end:
+            # A ring of three rows after six steps, as numbers of steps:  | 6 | 4 | 5 |
+            #                                                                   ^ rows.next, which is written next
+            # Tap -1 is one before it (6), tap -3 is itself (4): it is read before it is written.
             rows = &run.rows[tap.state]
             position = rows.next - tap.back
             if position < 0:
@@ -649,6 +652,9 @@ cdef class LoopKernel(Kernel):
         cdef int index, number
         cdef Cell* result
         cdef Rows* rows
+        # Arguments refer to rows and to memory of the step before, and results may lie there, too. So first what is
+        # carried is copied away if it lies in an argument's memory; then rows are written, those that reuse a row last
+        # (`order`); what is carried changes places with arguments at the end.
         if run.step == 0:
             for index in range(self.n_states, self.n_states + self.n_stacked):
                 self._begin_stacked(context, run, index, run.results[index].shape)

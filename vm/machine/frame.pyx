@@ -144,8 +144,7 @@ cdef class Frame:
         if self.machine.sites == NULL or self.machine.layouts == NULL or self.private_memory == NULL:
             raise MemoryError()
         for position in range(code.n_instructions):
-            # Instructions that run the same kernel on the same cells (`outline.first`) share the private memory of the
-            # first one, and what is remembered of it.
+            # RUN shares with its PREPARE (`outline.first`) private memory and what is remembered of the kernel.
             outline, site = &code.outlines[position], &self.machine.sites[position]
             site.inputs, site.varies, site.looks = outline.inputs, outline.varies, outline.looks
             site.private_memory = self.private_memory + code.outlines[outline.first].private_at

@@ -335,6 +335,8 @@ cdef int execute(Machine* machine) noexcept nogil:
         elif op == OP_MOVE:
             machine.epoch += move(context, &machine.cells[at.a], &machine.cells[at.b])
         elif op == OP_NEED:
+            # Code that several arms need runs at most once in a call: a block knows in which call it ran last, so
+            # nothing is reset between calls. BACK returns to the NEED that entered it.
             block = &machine.blocks[at.b]
             if block.call != machine.call:
                 block.call = machine.call
@@ -435,6 +437,8 @@ cdef int prepare_anew(Machine* machine, const Instruction* at, Site* site) noexc
 cdef void bind_if_repeated(Machine* machine, const Instruction* at, Site* site) noexcept nogil:
     """After ``run``: when an epoch's layouts came twice, bind the kernel to them."""
     cdef int index
+    # `prepared` is the epoch in which the kernel was prepared last, or minus that if it refused to be bound in it. Only
+    # a second call in one epoch binds: binding takes longer than `prepare`, which layouts of one call would not repay.
     if site.varies or site.prepared == -machine.epoch or guards.guards:
         return
     if site.prepared != machine.epoch:
