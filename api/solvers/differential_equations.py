@@ -20,7 +20,7 @@ from phintys.ops.loops.vectorize import vectorize_graph
 from phintys.ops.types.dtypes import continuous_dtypes
 from phintys.scan_module import scan
 from phintys.solvers.implicit_steps import Step, between, implicit_step
-from phintys.solvers.problem import problem_of, replaced, start_of
+from phintys.solvers.problem import problem_of, replaced, start_of, with_numbers
 from phintys.solvers.root_loops import looped
 
 if TYPE_CHECKING:
@@ -44,6 +44,8 @@ BETWEEN = numpy.array([
     [0, 127303824393 / 49829197408, -318862633887 / 49829197408, 701980252875 / 199316789632],
     [0, -282668133 / 205662961, 2019193451 / 616988883, -1453857185 / 822651844],
     [0, 40617522 / 29380423, -110615467 / 29380423, 69997945 / 29380423]])
+MOST_NUMBERS = 8        # of a state that becomes single numbers, as the optimizer's
+KEPT = (0, 2, 3, 4, 5)  # stages that states between need, beside the derivative after the step
 SAFETY, SHORTEST, LONGEST = 0.9, 0.2, 10        # of the factor from step to step
 EPSILON = numpy.finfo("float64").eps
 
@@ -133,25 +135,33 @@ def odeint(func: Callable[..., Any], y0: Any, t: Any, *args: Any, rtol: float = 
     if t.type.ndim != 1:
         raise ValueError(f"odeint: t must be a vector, got {t} of type {t.type}")
     state, time = y0.type(), T.dscalar()
-    problem = problem_of("odeint", func, [state, time], args)
+    problem = with_numbers(problem_of("odeint", func, [state, time], args))
     if problem.value.type.ndim != state.type.ndim:
         raise ValueError(f"odeint: the function returns {problem.value.type.ndim} dimensions, but the state has "
                          f"{state.type.ndim}")
     lengths = [y0.shape[number] for number in range(y0.type.ndim)]
-    vector, inner = T.dvector(), [length.type() for length in lengths]
-    shaped = T.patternbroadcast(T.reshape(vector, inner, ndim=len(inner)), state.type.broadcastable)
-    slope = T.unbroadcast(replaced(problem.value, [state], [shaped]).flatten(), 0)
+    count = problem.value.type.shape[0] if state.type.ndim == 1 else None
+    vector = T.dvector() if count in (None, 1) else T.tensor("float64", shape=(count,))
+    inner = [length.type() for length in lengths if state.type.ndim > 1]
+    shaped = T.patternbroadcast(T.reshape(vector, inner, ndim=len(inner)), state.type.broadcastable) if inner else (
+        vector if state.type.ndim else vector[0])
+    slope = replaced(problem.value, [state], [shaped])
+    slope = T.unbroadcast(slope.flatten() if inner else slope if state.type.ndim else slope.dimshuffle("x"), 0)
     matrix = None if method == "RK45" else jacobian(slope, vector, disconnected_inputs="ignore")
     equation = _Equation(vector, time, [*problem.parameters, *inner], slope, max(rtol, 100 * EPSILON), atol, max_steps,
                          matrix)
-    found = _solved(equation, T.unbroadcast(y0.flatten(), 0), T.unbroadcast(t, 0), [*problem.outer, *lengths])
+    found = _solved(equation, T.unbroadcast(y0.flatten(), 0), T.unbroadcast(t, 0),
+                    [*problem.outer, *lengths[:len(inner)]])
     return T.reshape(found, [t.shape[0], *lengths], ndim=1 + len(lengths))
 
 
-def _solved(equation, start, times, parameters):
-    """The states at the times, as the rows of a matrix, with their derivatives."""
+def _solved(equation, start, times, parameters, is_interval=False):
+    """The states at the times, as the rows of a matrix, with their derivatives; or at the ends of an interval."""
+    count = equation.state.type.shape[0]
+    start = start if count is None else T.specify_shape(start, (count,))
+    by_steps = _by_steps if not is_interval else _to_end
     inner = [start.type(), times.type(), *[parameter.type() for parameter in parameters]]
-    op = OpFromGraph(inner, [_by_steps(equation, inner[0], inner[1], inner[2:])], inline=True,
+    op = OpFromGraph(inner, [by_steps(equation, inner[0], inner[1], inner[2:])], inline=True,
                      lop_overrides=lambda inputs, outputs, gradients: _backward(equation, inputs, outputs, gradients),
                      rop_overrides=lambda inputs, points: [_forward(equation, inputs, points)], name="odeint",
                      connection_pattern=[[variable.type.dtype in continuous_dtypes] for variable in inner])
@@ -180,65 +190,106 @@ def _step(equation, y, f, time, length, parameters, *_):
     """Dormand's and Prince's step, which keeps the derivatives of all stages."""
     stages = [f]
     for share, weights in zip(TIMES[1:], STAGES[1:]):
-        moved = sum([weight * stage for weight, stage in zip(weights, stages)])
-        stages.append(equation.at(y + moved * length, time + share * length, parameters))
-    after = y + length * sum([weight * stage for weight, stage in zip(RESULT, stages) if weight])
-    stages.append(equation.at(after, time + length, parameters))
-    kept = T.stack(stages)
+        stages.append(equation.at(y + _combined(weights, stages) * length, time + share * length, parameters))
+    after = y + length * _combined(RESULT, stages)
+    slope = equation.at(after, time + length, parameters)
     scale = equation.atol + T.maximum(abs(y), abs(after)) * equation.rtol
-    return Step(after, stages[-1], kept, _size(T.dot(ERROR, kept) * length / scale), T.constant(True), SAFETY)
+    error = _size(_combined(ERROR, [*stages, slope]) * length / scale)
+    return Step(after, slope, [stages[number] for number in KEPT], error, T.constant(True), SAFETY)
 
 
-def _by_steps(equation, start, times, parameters):
+def _combined(weights, stages):
+    """The sum of the stages, each with its weight: one kernel."""
+    return sum([weight * stage for weight, stage in zip(weights, stages) if not isinstance(weight, float) or weight])
+
+
+def _stepping(equation, start, times, parameters):
+    """What a loop carries at first, and its step: to the end, or until the target has been reached.
+
+    For states between, the state and the time before the last step are carried, and what else these need.
+    """
     implicit = equation.matrix is not None
     one_step, order = (implicit_step, 4) if implicit else (_step, 5)
-    end = times[-1]
+    end = T.sum(times[-1:])                         # an index could fail, and would be looked up by each step
     direction = T.switch(T.lt(end, times[0]), -1.0, 1.0)
 
-    def step(before, y, f, from_, time, length, stages, rejected, failed, count, target):
+    def step(y, f, time, length, rejected, failed, count, target=end, before=None, from_=None, **kept):
         least = 10 * abs(T.nextafter(time, direction * numpy.inf) - time)
         length = T.switch(rejected, length, T.maximum(length, least))
         too_short = T.or_(T.invert(T.ge(length, least)), T.ge(count, equation.max_steps))
         after_time = time + length * direction
         after_time = T.switch(T.gt(direction * (after_time - end), 0), end, after_time)
         signed = after_time - time
-        span = time - from_
-        share = signed / T.switch(T.eq(span, 0), 1.0, span)
-        found = one_step(equation, y, f, time, signed, parameters, stages, before, share, rejected)
+        share = None
+        if before is not None:
+            span = time - from_
+            share = signed / T.switch(T.eq(span, 0), 1.0, span)
+        found = one_step(equation, y, f, time, signed, parameters, [*kept.values()], before, share, rejected)
         good = T.and_(T.and_(T.lt(found.error, 1), found.converged), T.invert(too_short))
         change = found.safety * found.error ** (-1 / order)
         wider = T.switch(T.eq(found.error, 0), float(LONGEST), T.minimum(change, LONGEST))
         wider = T.switch(rejected, T.minimum(wider, 1), wider)
         narrower = T.switch(T.gt(change, SHORTEST), T.minimum(change, 1), SHORTEST)           # of NaN, the shortest
         narrower = T.switch(found.converged, narrower, 0.5)
-        following = {"before": T.switch(good, y, before), "y": T.switch(good, found.after, y),
-                     "f": T.switch(good, found.slope, f), "from_": T.switch(good, time, from_),
-                     "time": T.switch(good, after_time, time), "stages": T.switch(good, found.kept, stages),
+        following = {"y": T.switch(good, found.after, y), "f": T.switch(good, found.slope, f),
+                     "time": T.switch(good, after_time, time),
+                     **{name: T.switch(good, new, kept[name]) for name, new in zip(kept, found.kept)},
                      "length": abs(signed) * T.switch(good, wider, narrower), "rejected": T.invert(good),
                      "failed": T.or_(failed, too_short), "count": count + 1, "target": target}
+        if before is not None:
+            following.update(before=T.switch(good, y, before), from_=T.switch(good, time, from_))
         return following, T.or_(too_short, T.ge(direction * (following["time"] - target), 0))
 
     f = equation.at(start, times[0], parameters)
-    nothing = T.stack([T.zeros_like(start)] * (3 if implicit else 7))
-    first = {"before": start, "y": start, "f": f, "from_": times[0], "time": times[0],
+    first = {"y": start, "f": f, "time": times[0],
              "length": _first_length(equation, start, f, times[0], direction, abs(end - times[0]), parameters,
                                       order),
-             "stages": nothing, "rejected": T.constant(False), "failed": T.constant(False)}
-    inner = {name: value.type() for name, value in first.items()}
+             "rejected": T.constant(False), "failed": T.constant(False)}
+    return first, step, direction
+
+
+def _to_end(equation, start, times, parameters):
+    """The states at the ends of an interval: without what states between need."""
+    first, step, _ = _stepping(equation, start, times, parameters)
+    goes = T.neq(times[0], times[1])
+    last = looped("RK45", step, {**first, "count": T.constant(0, dtype="int64"), "target": times[1]},
+                  T.switch(goes, T.constant(1 << 62), T.constant(0)))
+    return T.stack([start, T.switch(last["failed"], numpy.nan, last["y"])])
+
+
+def _by_steps(equation, start, times, parameters):
+    """The states at all times: a loop over them, which goes on with the steps while a time has not been reached."""
+    implicit = equation.matrix is not None
+    first, step, direction = _stepping(equation, start, times, parameters)
+    nothing = T.zeros_like(start)
+    kept = [T.stack([nothing] * 3)] if implicit else [nothing] * len(KEPT)
+    first.update(before=start, from_=times[0], **{f"kept_{number}": value for number, value in enumerate(kept)})
+    # A short state is carried from time to time as single numbers, so that no step puts it together.
+    count = start.type.shape[0]
+    is_short = not implicit and count is not None and count <= MOST_NUMBERS
+    numbers = {name: [value[number] for number in range(count)] if is_short and value.type.ndim else [value]
+               for name, value in first.items()}
+    carried = {name: [number.type() for number in parts] for name, parts in numbers.items()}
+    inner = {name: T.stack(parts) if first[name].type.ndim > parts[0].type.ndim else parts[0]
+             for name, parts in carried.items()}
     target = T.dscalar()
     goes = T.and_(T.lt(direction * (inner["time"] - target), 0), T.invert(inner["failed"]))
     begun = {**inner, "count": T.constant(0, dtype="int64"), "target": target}
     last = looped("Radau" if implicit else "RK45", step, begun, T.switch(goes, T.constant(1 << 62), T.constant(0)))
     span = last["time"] - last["from_"]
     share = (target - last["from_"]) / T.switch(T.eq(span, 0), 1.0, span)
+    after = {name: [last[name][number] for number in range(len(parts))] if last[name].type.ndim > parts[0].type.ndim
+             else [last[name]] for name, parts in carried.items()}
+    kept = [after[name] for name in after if name.startswith("kept")]
     if implicit:
-        there = last["before"] + between(share, last["stages"])
+        there = [last["before"] + between(share, last["kept_0"])]
     else:
-        weights = T.dot(T.as_tensor_variable(BETWEEN), T.stack([share, share ** 2, share ** 3, share ** 4]))
-        there = last["before"] + span * T.dot(weights, last["stages"])
-    there = T.switch(last["failed"], numpy.nan, there)
-    body = Body([(target, times)], stacked=[there],
-                carried=[(inner[name], last[name], value) for name, value in first.items()])
+        weights = [share * (a + share * (b + share * (c + share * d))) for a, b, c, d in BETWEEN[[*KEPT, -1]]]
+        there = [before + span * _combined(weights, stages)
+                 for before, *stages in zip(after["before"], *kept, after["f"])]
+    there = [T.switch(last["failed"], numpy.nan, part) for part in there]
+    body = Body([(target, times)], stacked=[T.stack(there) if not there[0].type.ndim else there[0]], carried=[
+        pair for name in carried for pair in zip(carried[name], after[name], numbers[name])])
     return make_loop(times.shape[0], body, "odeint", lifts=False).stacked[0]        # the first is the start
 
 
@@ -269,12 +320,12 @@ def _backward(equation, inputs, outputs, gradients):
 def _by_adjoint(equation, start, times, parameters, states, by_states, numbers, sizes):
     """The derivatives by the start, of all but the first state, and by the parameters, one after the other."""
     adjoint = _adjoint(equation, numbers)
-    count = start.shape[0]
+    count = equation.state.type.shape[0] or start.shape[0]
     nothing = T.zeros([sum(sizes, T.constant(0, dtype="int64"))], dtype="float64")
 
     def back(state, weight, now, before, slope, collected, *known):
         joined = T.concatenate([state, slope + weight, collected])
-        found = _solved(adjoint, joined, T.stack([now, before]), list(known))[-1]
+        found = _solved(adjoint, joined, T.stack([now, before]), list(known), is_interval=True)[-1]
         return found[count:2 * count], found[2 * count:]
 
     (slopes, collected), _ = scan(
@@ -319,12 +370,17 @@ def _adjoint(equation, numbers):
     """The equation of the state, its adjoint, and the parameters' gradients, as one vector."""
     inner = [parameter.type() for parameter in equation.parameters]
     chosen = [inner[place] for place in numbers]
-    joined, state = T.dvector(), equation.state.type()
-    count = (joined.shape[0] - sum([part.size for part in chosen], T.constant(0, dtype="int64"))) // 2
+    state, count = equation.state.type(), equation.state.type.shape[0]
+    if count is None or any([part.type.ndim for part in chosen]):
+        joined = T.dvector()
+        count = (joined.shape[0] - sum([part.size for part in chosen], T.constant(0, dtype="int64"))) // 2
+    else:
+        joined = T.tensor("float64", shape=(2 * count + len(chosen),))
     slope = equation.at(state, equation.time, inner)
     weight = T.dvector()
     found = grad(None, [state, *chosen], known_grads={slope: weight}, disconnected_inputs="ignore")
-    value = T.concatenate([slope, *[-T.cast(part, "float64").flatten() for part in found]])
+    value = T.concatenate([slope, *[T.atleast_1d(-T.cast(part, "float64")) if part.type.ndim < 2 else
+                                    -T.cast(part, "float64").flatten() for part in found]])
     value = replaced(value, [state, weight], [joined[:count], joined[count:2 * count]])
     return equation.beside(joined, inner, value)
 

@@ -39,7 +39,7 @@ class Step(NamedTuple):
 
     after: Variable
     slope: Variable
-    kept: Variable
+    kept: list
     error: Any
     converged: Any
     safety: Any
@@ -57,7 +57,7 @@ def _in_blocks(matrix, values, count, rows):
 
 
 def implicit_step(equation: Any, y: Variable, f: Variable, time: Variable, length: Variable, parameters: Any,
-                  kept: Variable, before: Variable, share: Variable, rejected: Variable) -> Step:
+                  kept: list, before: Variable, share: Variable, rejected: Variable) -> Step:
     """One step of the method.
 
     Parameters
@@ -67,7 +67,8 @@ def implicit_step(equation: Any, y: Variable, f: Variable, time: Variable, lengt
     y, f, time, length : Variable
         The state, its derivative, the time, and the signed length of the step.
     parameters : list of Variable
-    kept, before, share : Variable
+    kept : list of a Variable
+    before, share : Variable
         The polynomial of the last step, the state from which it starts, and this step's length as a share of its
         length: the polynomial goes on to the first guess.
     rejected : Variable
@@ -82,7 +83,7 @@ def implicit_step(equation: Any, y: Variable, f: Variable, time: Variable, lengt
     scale = equation.atol + abs(y) * equation.rtol
     limit = max(10 * EPSILON / equation.rtol, min(0.03, equation.rtol ** 0.5))
     ahead = (1 + share * TIMES).dimshuffle(0, "x") ** POWERS
-    guess = before - y + T.dot(ahead, kept)
+    guess = before - y + T.dot(ahead, kept[0])
     guess = T.switch(T.all(T.isfinite(guess)), guess, 0.0)
 
     def iteration(values, change, iteration, converged):
@@ -116,7 +117,7 @@ def implicit_step(equation: Any, y: Variable, f: Variable, time: Variable, lengt
     again = _size(estimate(equation.at(y + error, time, parameters)) / scale)
     size = T.switch(T.and_(rejected, T.gt(size, 1)), again, size)
     safety = 0.9 * (2 * MOST_ITERATIONS + 1) / (2 * MOST_ITERATIONS + found["iteration"])
-    return Step(after, slope, T.dot(COEFFICIENTS, values), size, found["converged"], safety)
+    return Step(after, slope, [T.dot(COEFFICIENTS, values)], size, found["converged"], safety)
 
 
 def between(share: Variable, kept: Variable) -> Variable:

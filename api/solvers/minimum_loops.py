@@ -1,8 +1,9 @@
 """Minima as loops of phintys, which run without Python, with the search of Moré and Thuente along a line.
 
-Broyden's, Fletcher's, Goldfarb's and Shanno's method and Polak's and Ribière's conjugate gradients do SciPy's steps.
-Newton's method solves with the Hessian where this leads down, and goes against the gradient elsewhere. The method with
-few pairs of steps and changes has the number of pairs and the criteria of SciPy's "L-BFGS-B".
+Broyden's, Fletcher's, Goldfarb's and Shanno's method, Polak's and Ribière's conjugate gradients, and Newton's method
+with directions that are conjugate by the Hessian ("Newton-CG") do SciPy's steps. "Newton" solves with the Hessian where
+this leads down, and goes against the gradient elsewhere. The method with few pairs of steps and changes has the number
+of pairs and the criteria of SciPy's "L-BFGS-B".
 """
 from __future__ import annotations
 
@@ -12,6 +13,7 @@ import numpy
 
 from phintys import tensor as T
 from phintys.ops.factorizations.solve import Solve
+from phintys.solvers import simplex
 from phintys.solvers.root_loops import looped
 from phintys.solvers.vector_loops import options_of
 
@@ -29,7 +31,7 @@ EPSILON = 2.0 ** -52
 DEFAULTS = {"BFGS": {"gtol": 1e-5, "maxiter": None, "c1": 1e-4, "c2": 0.9},
             "CG": {"gtol": 1e-5, "maxiter": None, "c1": 1e-4, "c2": 0.4},
             "L-BFGS": {"gtol": 1e-5, "ftol": 1e7 * EPSILON, "maxiter": 15000},
-            "Newton": {"xtol": 1e-5, "maxiter": None, "c1": 1e-4, "c2": 0.9}}
+            **{name: {"xtol": 1e-5, "maxiter": None, "c1": 1e-4, "c2": 0.9} for name in ("Newton", "Newton-CG")}}
 FIXED = {"L-BFGS": {"c1": 1e-3, "c2": 0.9}}
 
 
@@ -49,9 +51,16 @@ def minimum_by_loop(method: str, options: Mapping[str, Any], values: Callable[..
     outputs : int
         How many variables ``values`` returns.
     """
-    options = options_of(options, DEFAULTS[method], "xtol" if method == "Newton" else "gtol") if (
+    if method == "Nelder-Mead":
+        options = dict(options)
+        tolerance = options.pop("tol", None)
+        options = options_of(options, {**simplex.DEFAULTS, **({} if tolerance is None else {
+            "xatol": tolerance, "fatol": tolerance})}, "xatol")
+        return None if options is None else (*simplex.minimum_by_simplex(options, values, start), _truth(False))
+    is_newton = method.startswith("Newton")
+    options = options_of(options, DEFAULTS[method], "xtol" if is_newton else "gtol") if (
         method in DEFAULTS) else None
-    if options is None or outputs < 2 + (method == "Newton"):
+    if options is None or outputs < 2 + is_newton:
         return None
     options = {**options, **FIXED.get(method, {})}
     x = T.unbroadcast(start.flatten(), 0)
@@ -62,10 +71,13 @@ def minimum_by_loop(method: str, options: Mapping[str, Any], values: Callable[..
         """The direction to the minimum of the parabola at a point, and that it can be taken."""
         point = state["x"] + moved
         bends = values(point.reshape(start.shape, ndim=start.type.ndim))[2].reshape((x.shape[0], x.shape[0]), ndim=2)
+        if method == "Newton-CG":
+            along, is_usable = _by_conjugate_directions(bends, gradient)
+            return {"along": along}, is_usable
         along = -Solve(on_error="nan")(bends, gradient)
         return {"along": T.switch(T.lt(T.dot(along, gradient), 0), along, -gradient)}, _truth(True)
 
-    next_direction = {"BFGS": _by_curvature, "CG": _conjugate, "L-BFGS": _by_pairs, "Newton": newton}[method]
+    next_direction = {"BFGS": _by_curvature, "CG": _conjugate, "L-BFGS": _by_pairs}.get(method, newton)
 
     def is_minimum(gradient, f=None, before=None, moved=None):
         """Whether the criterion of the method holds at a point, after a step if there was one."""
@@ -94,7 +106,8 @@ def minimum_by_loop(method: str, options: Mapping[str, Any], values: Callable[..
 
         moved = length * state["along"]
         direction, is_usable = next_direction(state, moved, gradient)
-        begun, no_line = _line(point, f, state["f"] if method in ("BFGS", "CG") else numpy.inf, gradient, direction)
+        before = numpy.inf if method in ("L-BFGS", "Newton") else state["f"]
+        begun, no_line = _line(point, f, before, gradient, direction)
         steps = steps + T.cast(ends, "int64")
         at_minimum, too_many = is_minimum(gradient, f, state["f"], moved), T.ge(steps, most)
         found = T.and_(T.and_(ends, at_minimum), T.invert(too_many))
@@ -111,8 +124,8 @@ def minimum_by_loop(method: str, options: Mapping[str, Any], values: Callable[..
         beginning["inverse"] = T.eye(x.shape[0])
     elif method == "L-BFGS":
         beginning.update({name: T.zeros((PAIRS, x.shape[0])) for name in ("moves", "changes")})
-    elif method == "Newton":
-        beginning, before = newton({"x": x}, T.zeros_like(x), gradient)[0], T.constant(numpy.inf)
+    elif is_newton:
+        beginning, before = newton({"x": x}, T.zeros_like(x), gradient)[0], T.constant(numpy.inf, dtype="float64")
     begun, no_line = _line(x, f, before, gradient, beginning)
     at_minimum = is_minimum(gradient)
     goes = T.and_(T.invert(at_minimum), T.gt(most, 0))
@@ -173,6 +186,33 @@ def _conjugate(state, moved, gradient):
     share = T.dot(gradient - before, gradient) / T.dot(before, before)
     along = T.switch(T.gt(share, 0), share, 0.0) * state["along"] - gradient
     return {"along": along}, T.le(T.dot(along, gradient), -DESCENT * T.dot(gradient, gradient))
+
+
+def _by_conjugate_directions(bends, gradient):
+    """The direction to the minimum of a parabola, as far as its conjugate directions bend upwards, and that it has been
+    found: SciPy's inner steps of "Newton-CG".
+    """
+    size = T.sum(abs(gradient))
+    limit = T.minimum(0.5, T.sqrt(size)) * size
+
+    def step(along, left, search, square, number):
+        product = T.dot(bends, search)
+        bend = T.dot(search, product)
+        share = square / bend
+        ends = T.le(bend, 3 * EPSILON)
+        first = T.and_(T.lt(bend, 0), T.eq(number, 0))
+        moved = T.switch(first, square / bend * gradient, T.switch(ends, along, along + share * search))
+        after = left + share * product
+        new_square = T.dot(after, after)
+        following = {"along": moved, "left": after, "search": new_square / square * search - after,
+                     "square": new_square, "number": number + 1}
+        return following, T.or_(ends, T.le(T.sum(abs(after)), limit))
+
+    most = 20 * gradient.shape[0]
+    last = looped("conjugate directions", step, {
+        "along": T.zeros_like(gradient), "left": gradient, "search": -gradient, "square": T.dot(gradient, gradient),
+        "number": T.constant(0, dtype="int64")}, T.switch(T.gt(size, limit), most, 0))
+    return last["along"], T.lt(last["number"], most)
 
 
 def _truth(value):

@@ -4,8 +4,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from phintys import tensor as T
+from phintys.graph.toposort import io_toposort
 from phintys.graph.traversal import clone_replace, graph_inputs
 from phintys.graph.variable import Constant, Variable
+from phintys.ops.loops.building import dependents
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -45,6 +47,21 @@ def problem_of(name: str, function: Callable[..., Any], unknowns: Sequence[Varia
     outer = [leaf for leaf in graph_inputs([value]) if not isinstance(leaf, Constant) and leaf not in unknowns]
     inner = [leaf.type() for leaf in outer]
     return Problem(list(unknowns), inner, outer, clone_replace(value, dict(zip(outer, inner))))
+
+
+def with_numbers(problem: Problem) -> Problem:
+    """The problem with numbers that do not depend on the unknowns, such as one of a vector, as parameters: each is
+    computed once, and what reads single numbers only can be computed in registers.
+    """
+    depending = dependents(problem.unknowns, [problem.value])
+    numbers = {variable: variable.type() for node in io_toposort(problem.unknowns + problem.parameters, [problem.value])
+               if not depending.isdisjoint(node.outputs) for variable in node.inputs
+               if variable not in depending and not isinstance(variable, Constant) and variable.type.ndim == 0}
+    value = clone_replace(problem.value, numbers)
+    outer = dict(zip(problem.parameters, problem.outer))
+    left = [leaf for leaf in graph_inputs([value]) if leaf in outer]
+    return Problem(problem.unknowns, [*left, *numbers.values()],
+                   [*[outer[leaf] for leaf in left], *clone_replace([*numbers], outer)], value)
 
 
 def start_of(name: str, x: Any) -> Variable:

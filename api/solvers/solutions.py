@@ -179,11 +179,12 @@ def minimize(fun: Callable[..., Any], x0: Any, args: Sequence[Any] = (), method:
     x0 : tensor-like
     args : sequence of tensor-like
     method : str
-        One of ``scipy.optimize.minimize``, or "L-BFGS" or "Newton". "BFGS" and "CG" run as loops of the compiled
-        function, which call SciPy only where their search along a line fails; the others call SciPy. Each is given the
-        derivatives that it uses. "L-BFGS" (with ``gtol``, ``ftol`` and ``maxiter`` of "L-BFGS-B") and "Newton" (with
-        the options of "Newton-CG") are loops, too; they are followed by SciPy's methods where their search fails.
-        "Newton" solves with the Hessian where this leads down, and goes against the gradient elsewhere.
+        One of ``scipy.optimize.minimize``, or "L-BFGS" or "Newton". "BFGS", "CG", "Newton-CG" and "Nelder-Mead" run as
+        loops of the compiled function, with SciPy's steps; the first three call SciPy where their search along a line
+        fails. The others call SciPy. Each is given the derivatives that it uses. "L-BFGS" (with ``gtol``, ``ftol`` and
+        ``maxiter`` of "L-BFGS-B") and "Newton" (with the options of "Newton-CG") are loops, too; they are followed by
+        SciPy's methods where their search fails. "Newton" solves with the Hessian where this leads down, and goes
+        against the gradient elsewhere.
     tol, options
         As for SciPy's function.
 

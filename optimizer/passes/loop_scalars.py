@@ -29,7 +29,7 @@ from phintys.optimizer.engine.values import apply_op
 from phintys.optimizer.passes.loops import each_loop
 
 MOST_NUMBERS = 8            # in a vector
-MOST_NODES = 250            # in a body of numbers: it has to fit into the registers, and takes 0.1 ms each to compile
+MOST_NODES = 1000           # in a body of numbers: it has to fit into 1,024 registers, and takes 0.1 ms each to compile
 
 
 def split_short_rows(fgraph):
@@ -54,7 +54,7 @@ def _split(fgraph, node):
     nodes = io_toposort(op.local_inputs, op.local_outputs)
     if not any([type(inner.op) in TAKES_APART for inner in nodes]) or not all([_is_splittable(n) for n in nodes]):
         return None
-    return _Splitting(OpenLoop(node), nodes).pairs()
+    return _Splitting(fgraph, OpenLoop(node), nodes).pairs()
 
 
 def _count(variable):
@@ -77,8 +77,8 @@ class _Splitting:
         For each variable of the body its numbers.
     """
 
-    def __init__(self, loop, nodes):
-        self.loop, self.nodes, self.parts = loop, nodes, {}
+    def __init__(self, fgraph, loop, nodes):
+        self.fgraph, self.loop, self.nodes, self.parts = fgraph, loop, nodes, {}
 
     def pairs(self):
         """Old outputs and new ones; None if the body would be too large."""
@@ -99,7 +99,16 @@ class _Splitting:
             loop.condition, = self._parts_of(loop.condition)
         pairs = loop.close()
         return [*[pair for pair in pairs if pair[0] is loop.old_steps_done and pair[0] is not None],
+                *[pair for entry, parts, is_rows in joined if not is_rows for pair in self._read_numbers(entry, parts)],
                 *[(entry.old, _together(entry.old, parts, is_rows)) for entry, parts, is_rows in joined]]
+
+    def _read_numbers(self, entry, parts):
+        """Numbers of a vector that others read, and the loop's."""
+        if entry.old is None or not entry.old.type.ndim:
+            return []
+        return [(node.outputs[0], parts[node.op.idx_list[0]].new) for node, _ in self.fgraph.clients[entry.old]
+                if node != "output" and type(node.op) is Subtensor and isinstance(node.op.idx_list[0], int)
+                and node.outputs[0].type == parts[0].new.type]
 
     def _split_inputs(self, pairs, pick):
         split = []
@@ -155,6 +164,9 @@ def _column(rows, inner, number):
 def _number(vector, inner, number):
     if inner.type.ndim == 0:
         return vector
+    made = vector.owner is not None and type(vector.owner.op) is MakeVector and vector.owner.inputs[number]
+    if made and made.type.dtype == vector.type.dtype:
+        return made
     return constant(vector.data[number]) if isinstance(vector, Constant) else vector[number]
 
 

@@ -169,3 +169,22 @@ def test_an_implicit_step_that_fails_gives_nan():
     f = phintys.function([y0], odeint(lambda y, t: y ** 2, y0, [0.0, 0.5, 2.0], method="Radau"))
     found = f([1.0])
     assert abs(found[1, 0] - 2) < 1e-6 and numpy.isnan(found[2, 0])
+
+
+def test_short_states_are_computed_in_registers():
+    inputs, found, values = variables("predators")
+    for result in (found, phintys.grad(found.sum(), inputs[0])):
+        assert "each step, in registers" in phintys.function(inputs, result, on_unused_input="ignore").explain()
+    with pytest.raises(AssertionError, match="SpecifyShape"):           # a state of other lengths than its derivative
+        phintys.function(inputs, found)(numpy.ones(3), *values[1:])
+
+
+def test_numbers_and_whole_arrays_of_one_parameter():
+    """What is read as a number and as a whole: the gradients of both uses are added."""
+    weights, t = T.dvector("weights"), T.dvector("t")
+    found = odeint(lambda y, t: T.stack([y[1] * weights[0], -y[0] * (weights ** 2).sum()]) * weights, [1.0, 0.5], t,
+                   **TIGHT)
+    f = phintys.function([weights, t], [found[-1].sum(), phintys.grad(found[-1].sum(), weights)])
+    point, times = numpy.array([0.5, 1.5]), numpy.array([0.0, 0.7, 1.0])
+    wanted = [(f(point + step, times)[0] - f(point - step, times)[0]) / 2e-5 for step in 1e-5 * numpy.eye(2)]
+    numpy.testing.assert_allclose(f(point, times)[1], wanted, rtol=1e-6)

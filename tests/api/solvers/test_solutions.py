@@ -141,3 +141,32 @@ def test_minima_of_loops_with_steps_of_their_own(method, other):
             assert not success or g(found) <= g(wanted) + 1e-7, (name, start)
     stopped = phintys.function([x], solvers.minimize(VALLEYS["valley"], x, method=method, options={"maxiter": 2}))
     assert not stopped([-1.0, 2.0, 3.0])[1]
+
+
+@pytest.mark.parametrize("method", ["Nelder-Mead", "Newton-CG"])
+def test_minima_of_loops_with_the_steps_of_scipy(method):
+    draw, x = numpy.random.default_rng(2), T.dvector("x")
+    for name in ("bowl", "valley", "hill"):
+        objective, start = VALLEYS[name], abs(draw.normal(size=3)) + 0.1
+        f = phintys.function([x], list(solvers.minimize(objective, x, method=method)))
+        derivatives = {} if method == "Nelder-Mead" else {
+            "jac": phintys.function([x], T.grad(objective(x), x)),
+            "hess": phintys.function([x], T.hessian(objective(x), x))}
+        wanted = scipy.optimize.minimize(phintys.function([x], objective(x)), start, method=method, **derivatives)
+        found, success = f(start)
+        assert success and wanted.success
+        numpy.testing.assert_allclose(found, wanted.x, atol=1e-10)
+    stopped = phintys.function([x], solvers.minimize(VALLEYS["valley"], x, method=method, options={"maxiter": 4}))
+    assert not stopped([-1.0, 2.0, 3.0])[1]
+
+
+def test_a_simplex_of_other_shapes_and_its_derivatives():
+    target, start = T.dmatrix("target"), T.dmatrix("start")
+    found = solvers.minimize(lambda x: (T.sqr(x - target) * [1.0, 2.0]).sum(), start, method="Nelder-Mead", tol=1e-9)
+    f = phintys.function([target, start], [found.x, found.success, phintys.grad(found.x[0, 0], target)])
+    assert "0 Python calls" in f.explain()
+    point, success, slope = f([[1.0, 2.0]], [[0.0, -3.0]])
+    numpy.testing.assert_allclose(point, [[1.0, 2.0]], atol=1e-6)
+    assert success and slope.tolist() == [[1.0, 0.0]]
+    single = phintys.function([], solvers.minimize(lambda x: T.sqr(x - 3), 0.0, method="Nelder-Mead"))()
+    numpy.testing.assert_allclose(single[0], 3.0, atol=1e-4)
