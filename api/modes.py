@@ -308,7 +308,7 @@ def _names():
     return list(dict.fromkeys([*predefined_modes, "Mode", *WATCHING_MODES]))
 
 
-def _named_mode(name):
+def _named_mode(name, origin=""):
     if name in predefined_modes:
         return predefined_modes[name]
     if name == "Mode":
@@ -320,7 +320,7 @@ def _named_mode(name):
     if name in LATER_MODES:
         raise NotImplementedError(f"there is no mode {name!r}, as in Theano 1.0: profile=True measures functions in "
                                   f"any mode; there are {', '.join(map(repr, _names()))}")
-    raise ValueError(f"No predefined mode exist for string: {name}; "
+    raise ValueError(f"No predefined mode exist for string: {name}{origin}; "
                      f"there are {', '.join(map(repr, _names()))}")
 
 
@@ -345,7 +345,7 @@ def get_mode(mode: str | Mode | None) -> Mode:
         return _named_mode(mode)
     if mode is not None:
         raise TypeError(f"a mode is a name, a Mode or None, got {mode!r}")
-    chosen = config.mode if isinstance(config.mode, Mode) else _named_mode(config.mode)
+    chosen = config.mode if isinstance(config.mode, Mode) else _named_mode(config.mode, " (config.mode)")
     for flag, restrict in (("optimizer_excluding", Mode.excluding), ("optimizer_including", Mode.including),
                            ("optimizer_requiring", Mode.requiring)):
         tags = getattr(config, flag)

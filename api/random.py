@@ -119,7 +119,7 @@ class Generator:
             self._source = numpy.random.default_rng(deepcopy(seed))
         except (TypeError, ValueError) as error:
             raise type(error)(f"a seed is an integer of at least 0, a sequence of them, a SeedSequence, a generator or "
-                              f"None, not {seed!r}") from error
+                              f"None, not {seed!r}") from None
         self._kind = kind_of(self._source.bit_generator)
         self._seed_sequence = self._source.bit_generator.seed_seq
         self._started = False

@@ -71,7 +71,10 @@ def share(value: float | str) -> float:
 
 def bytes_or_share(value: float | str) -> int:
     """A number of bytes, or below 1 a share of the machine's memory."""
-    number = -1 if isinstance(value, bool) else float(value)
+    try:
+        number = -1 if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError):
+        number = -1
     if not 0 <= number < float("inf"):
         raise ValueError("expected a number of bytes, or a share of the machine's memory below 1")
     return int(number) if number >= 1 else int(number * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
@@ -583,17 +586,22 @@ class Config(Section):
         Raises
         ------
         ValueError
-            If a name is unknown, a value is invalid, or an option that is not a switch has no ``=``.
+            If a name is unknown, a value is invalid, or an option that is not a switch has no ``=``. No option is
+            changed then.
         """
-        for name, value in split_flags(flags):
-            try:
+        pairs = []
+        try:
+            for name, value in split_flags(flags):
                 if value is None:
                     if self._row(name)[1] not in (boolean, boolean_or_plan, boolean_or_auto):
                         raise ValueError(f"expected name=value, not {name!r}")
                     value = True
+                self._converted(name, value)
+                pairs.append((name, value))
+            for name, value in pairs:
                 self.set(name, value)
-            except (AttributeError, ValueError) as error:
-                raise ValueError(f"PHINTYS_FLAGS: {error}") from None
+        except (AttributeError, ValueError) as error:
+            raise ValueError(f"PHINTYS_FLAGS: {error}") from None
 
     def __repr__(self):
         return config_doc()

@@ -93,14 +93,15 @@ SMALL_CONSTANT = 64        # a constant of at most this many bytes has its data 
 def deferring(function):
     """Make the method of a binary operator; it returns ``NotImplemented`` if the operand cannot become a tensor.
 
-    For operands of Python's built-in classes, which do not support tensors, it raises the conversion error, because
-    that says more than Python's error.
+    For operands of Python's built-in classes, masked arrays and what pandas has, which do not support tensors, it
+    raises the conversion error, because that says more than theirs.
     """
     def method(self, other):
         try:
             return function(self, other)
         except (AsTensorError, NotImplementedError) as error:
-            if isinstance(error, elementwise.ComplexError) or type(other) in BUILT_IN:
+            if isinstance(error, elementwise.ComplexError) or type(other) in BUILT_IN or (
+                    isinstance(other, numpy.ma.MaskedArray) or type(other).__module__.partition(".")[0] == "pandas"):
                 raise
             return NotImplemented
     return method

@@ -67,6 +67,8 @@ class Recipe:
 
     def swap(self, swap: Mapping[Any, Any]) -> None:
         """Replace shared variables by others."""
+        if not hasattr(swap, "items"):
+            raise TypeError(f"swap must be a dict from shared variables to others, got {swap!r}")
         used = self.function.finder
         for old, new in swap.items():
             if old not in used:

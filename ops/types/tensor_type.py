@@ -9,6 +9,7 @@ information that is ignored when types are compared.
 from __future__ import annotations
 
 import math
+import operator
 from typing import TYPE_CHECKING, Any
 
 import numpy
@@ -69,6 +70,14 @@ def _checked_pattern(broadcastable):
         raise TypeError(f"broadcastable has a bool for each dimension, got {broadcastable!r}; lengths are given by "
                         f"shape={pattern}")
     return tuple([bool(flag) for flag in pattern])
+
+
+def _length(length, shape):
+    """A static length as an int; raises ``ValueError`` if there is none."""
+    number = operator.index(length) if hasattr(length, "__index__") else -1
+    if number < 0:
+        raise ValueError(f"shape has an integer of at least 0, or None, for each dimension, got {shape!r}")
+    return number
 
 
 def known_type(dtype: str, broadcastable: Sequence[bool], shape: Sequence[int | None] | None = None) -> TensorType:
@@ -159,7 +168,7 @@ class TensorType(Type):
     def _static_shape(self, shape):
         if shape is None:
             return tuple([1 if flag else None for flag in self.broadcastable])
-        lengths = tuple([None if length is None else int(length) for length in shape])
+        lengths = tuple([None if length is None else _length(length, shape) for length in shape])
         if len(lengths) != self.ndim:
             raise ValueError(f"{self} has {self.ndim} dimensions, but its static shape {lengths} has {len(lengths)}.")
         for length, flag in zip(lengths, self.broadcastable):

@@ -96,6 +96,13 @@ class Family:
 
 
 @at_home
+def _names(tags):
+    for tag in tags:
+        if not isinstance(tag, str):
+            raise TypeError(f"rewrites are chosen by names and tags, which are strings, got {tag!r}")
+    return tags
+
+
 class Query:
     """Included and excluded tags. Hashable by them and ``extra``, so that its selection is computed once.
 
@@ -151,15 +158,15 @@ class Query:
 
     def including(self, *tags: Any) -> Query:
         """Return a query that also includes ``tags``."""
-        return self._with(include=self.include.union(tags))
+        return self._with(include=self.include.union(_names(tags)))
 
     def excluding(self, *tags: Any) -> Query:
         """Return a query that excludes ``tags``."""
-        return self._with(exclude=self.exclude.union(tags))
+        return self._with(exclude=self.exclude.union(_names(tags)))
 
     def requiring(self, *tags: Any) -> Query:
         """Return a query that selects only what has all of ``tags``."""
-        return self._with(require=self.require.union(tags))
+        return self._with(require=self.require.union(_names(tags)))
 
     def register(self, *rewrites: Any) -> Query:
         """Return a query that also runs these rewrites."""

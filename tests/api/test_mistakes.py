@@ -3,6 +3,9 @@
 Messages are plain sentences: no printed tuples, and no chain of tracebacks for one mistake.
 """
 import ast
+import datetime
+import decimal
+import fractions
 import inspect
 import math
 import operator
@@ -265,6 +268,137 @@ MISTAKES = {
     "known_grads": (lambda: T.grad(x * 2, x, known_grads=[]), TypeError, "^known_grads must be a dict.*\\[\\]"),
     "is_flat('a')": (lambda: T.is_flat("a"), TypeError, "text, not numeric"),
 
+    # ---- values of other libraries, and what is no number
+    **{f"f({text})": (lambda value=value: call([v], v * 2, value()), TypeError, f'(?s)argument with name "v".*{words}')
+       for text, value, words in [
+           ("masked", lambda: numpy.ma.masked_array([1.0, 2.0], [0, 1]), "got a MaskedArray.*mask would be lost"),
+           ("objects", lambda: numpy.array([1.0, "a"], object), "dtype object"),
+           ("array of text", lambda: numpy.array(["1", "2"]), "dtype <U1"), ("text", lambda: "12", "the text 12"),
+           ("bytes", lambda: b"12", "the text b'12'"), ("list of text", lambda: ["1"], "the text \\['1'\\]"),
+           ("dates", lambda: numpy.array(["2020-01-01"], "datetime64[D]"), "dtype datetime64\\[D\\]"),
+           ("seconds", lambda: numpy.array([1], "timedelta64[s]"), "dtype timedelta64\\[s\\]"),
+           ("records", lambda: numpy.zeros(2, [("a", float)]), "dtype \\[\\('a', '<f8'\\)\\]"),
+           ("a date", lambda: [datetime.date(2020, 1, 1)], "element \\[0\\] is of type date"),
+           ("decimals", lambda: [decimal.Decimal("1.5")], "element \\[0\\] is of type Decimal"),
+           ("fractions", lambda: [fractions.Fraction(1, 2)], "element \\[0\\] is of type Fraction"),
+           ("[None]", lambda: [None, 1.0], "element \\[0\\] is of type NoneType"),
+           ("ragged rows", lambda: [[1.0], [1.0, 2.0]], "got a list.*setting an array element with a sequence"),
+           ("a dict", lambda: {1.0: 2.0}, "it is of type dict"), ("a set", lambda: {1.0}, "it is of type set"),
+           ("an iterator", lambda: iter([1.0]), "got a list_iterator"), ("a generator", lambda: (a for a in [1.0]),
+                                                                        "got a generator"),
+           ("complex", lambda: numpy.ones(2) + 1j, "dtype complex128"), ("1j", lambda: [1j], "take real, imag or abs"),
+           ("long doubles", lambda: numpy.longdouble([1]), "dtype float128|dtype longdouble"),
+           ("a function", lambda: len, "it is of type builtin_function_or_method"),
+           ("a class", lambda: numpy.float64, "got a type\\.\\n.*with float\\(\\)"),
+           ("a variable", lambda: v, "got a TensorVariable\\.\\n.*found a Variable: v"),
+           ("a shared variable", lambda: sv, "got a TensorSharedVariable\\.\\n.*found a Variable: sv"),
+           ("a matrix", lambda: numpy.ones((2, 2)), "expected 1, got 2 with shape \\(2, 2\\)"),
+           ("a number", lambda: 5.0, "expected 1, got 0 with shape \\(\\)")]},
+    **{f"{kind}({value!r})": (lambda kind=kind, value=value: call([a := T.vector("a", kind)], a, value), TypeError,
+                              f'(?s)argument with name "a".*{kind}.*{words}')
+       for kind, value, words in [
+           ("int64", [1.5], "1.5 would become 1"), ("int64", [math.nan], "nan"), ("int64", [2**64], "too large"),
+           ("int32", [2**40], "1099511627776 would become 0"), ("float32", [1e300], "would become inf"),
+           ("bool", [2], "2 would become True"), ("int8", [300], "300 would become 44"),
+           ("int8", [-200], "-200 would become 56"), ("complex128", ["1+2j"], "the text")]},
+    "int64(array of floats)": (lambda: call([lv], lv, numpy.array([1.0])), TypeError, "dtype float64 without risking"),
+    "int64(uint64)": (lambda: call([lv], lv, numpy.array([2**63], "uint64")), TypeError, "dtype uint64"),
+    "too many arguments": (lambda: call([v], v, [1.0], [2.0]), TypeError, "Too many.*takes 1, 2 were given"),
+    "one argument of none": (lambda: call([], s + 1, 1.0), TypeError, "Too many.*takes 0, 1 were given"),
+    "a name that is not there": (lambda: function([v], v)(w=[1.0]), TypeError, "'w'.*1 named inputs \\(v\\)"),
+    "an argument twice": (lambda: function([v], v)([1.0], v=[2.0]), TypeError, "Multiple values for input: 'v'"),
+    "set_value by rank": (lambda: sv.set_value(numpy.ones((2, 2))), TypeError, "got 2 with.*sv .*stays as it was"),
+    "set_value of text": (lambda: sv.set_value("abc"), TypeError, "the text abc.*sv .*stays as it was"),
+    "set_value of objects": (lambda: sv.set_value(numpy.array([1, 2], object)), TypeError, "dtype object.*sv "),
+    "set_value masked": (lambda: sv.set_value(numpy.ma.masked_array([1.0], [1])), TypeError, "mask would be lost.*sv "),
+    "set_value complex": (lambda: sv.set_value(numpy.ones(3) * 1j), TypeError, "dtype complex128.*sv "),
+    "v + masked": (lambda: v + numpy.ma.masked_array([1.0], [1]), TypeError, "^add: .*mask would be lost"),
+    "v + dates": (lambda: v + numpy.array(["2020"], "datetime64[Y]"), TypeError, "^add: .*dtype datetime64"),
+    "v + records": (lambda: v + numpy.zeros(2, [("a", float)]), TypeError, "^add: .*not numeric"),
+    "v + long double": (lambda: v + numpy.longdouble(1), TypeError, "^add: .*dtype (float128|longdouble)"),
+    "v + (1, 'a')": (lambda: v + (1, "a"), TypeError, "^add: .*are text"),
+    "v * Decimal": (lambda: v * decimal.Decimal("1.5"), TypeError, "'TensorVariable' and 'decimal.Decimal'"),
+    "shared(v)": (lambda: shared(v), TypeError, "not symbolic variables, got the variable v"),
+    "shared(borow)": (lambda: shared(1.0, borow=True), TypeError, "'borow': True"),
+    "shared text times": (lambda: shared(numpy.array(["a"])) * 2, TypeError, "no operator mul.*dtype: '<U1'"),
+    "default_rng('a')": (lambda: phintys.random.default_rng("a"), TypeError, "seed is an integer.*'a'"),
+    "default_rng(-1)": (lambda: phintys.random.default_rng(-1), ValueError, "seed is an integer of at least 0.*-1"),
+
+    # ---- updates, givens and modes of another kind
+    "an update that is rounded": (lambda: function([v], updates=[(sv, v.astype("float32"))]), TypeError,
+                                  "sv .*float64.*float32.*dtypes differ: cast"),
+    "an update by a mask": (lambda: function([v], updates=[(sv, v > 0)]), TypeError, "v > 0 .*bool.*dtypes differ"),
+    "an update by a matrix": (lambda: function([m], updates=[(sv, m)]), TypeError, "new value has 2 dimensions"),
+    "an update by a function": (lambda: function([], updates=[(sv, lambda: sv)]), TypeError, "of type function"),
+    "an update without a value": (lambda: function([], updates=[(sv,)]), ValueError, "tuples with 2 elements"),
+    "an update of an expression": (lambda: function([], updates=[(sv + 1, sv)]), TypeError, "got .*add.*no part of"),
+    "update=": (lambda: function([], s, update=[]), TypeError, "unexpected keyword argument 'update'"),
+    "given=": (lambda: function([], s, given={}), TypeError, "unexpected keyword argument 'given'"),
+    "givens of an input": (lambda: function([x], x, givens={x: x + 1}), RuntimeError, "replace variable 'x' .*input"),
+    "cyclic givens": (lambda: function([], v * w, givens={v: w, w: v}), AssertionError, "w .*replaced by v"),
+    "givens of itself": (lambda: function([v], v * w, givens={w: v * w}), phintys.gof.MissingInputError, "input: w "),
+    "givens=[v, w]": (lambda: function([v], v, givens=[v, w]), ValueError, "2 elements, got \\[v, w\\]"),
+    "givens={5: v}": (lambda: function([v], v, givens={5: v}), TypeError, "must be Variable, got 5"),
+    **{f"mode={mode!r}": (lambda mode=mode: function([x], x, mode=mode), ValueError, f"{mode}; there are 'FAST_RUN'")
+       for mode in ("FASTRUN", "fast_run", "JAX", "NUMBA", "DebugMode2")},
+    **{f"mode={mode!r}": (lambda mode=mode: function([x], x, mode=mode), TypeError, f"a Mode or None, got {mode!r}")
+       for mode in (5, True, phintys.Mode)},
+    "config.mode": (lambda: phintys.config.change_flags(mode="XYZ")(function)([x], x), ValueError,
+                    "string: XYZ \\(config.mode\\); there are"),
+    "Mode(linker='numba')": (lambda: phintys.Mode(linker="numba"), KeyError, "no linker 'numba'; expected one of"),
+    "Mode(optimizer='fast')": (lambda: phintys.Mode(optimizer="fast"), KeyError, "no optimizer 'fast'; expected one"),
+    "Mode(optimiser=)": (lambda: phintys.Mode(optimiser="fast_run"), TypeError, "'optimiser'"),
+    **{f"{name}(5)": (lambda name=name: getattr(phintys.Mode(), name)(5), TypeError, "names and tags.* strings, got 5")
+       for name in ("including", "excluding", "requiring")},
+    "on_unused_input": (lambda: function([x], x, on_unused_input="warning"), ValueError, "'warning'.*'ignore'"),
+    "an input of text": (lambda: function(["x"], x), TypeError, "\\('x'\\), expected a Variable or In"),
+    "an input None": (lambda: function([None], x), TypeError, "\\(None\\), expected a Variable or In"),
+    "In('v')": (lambda: function([phintys.In("v")], v), TypeError, "symbolic variables, got 'v'"),
+    "In(value='abc')": (lambda: function([phintys.In(v, value="abc")], v), TypeError, "the text abc"),
+    "In(values=)": (lambda: phintys.In(v, values=1), TypeError, "'values'"),
+    "Out(5)": (lambda: function([v], phintys.Out(5)), TypeError, "symbolic variables, got 5"),
+    "outputs of a list": (lambda: function([v], [[v]]), TypeError, "Outputs must be.*\\[v\\]"),
+    "outputs of an array": (lambda: function([v], numpy.ones(2)), TypeError, "Outputs must be.*numpy.ndarray"),
+    "outputs of a lambda": (lambda: function([v], lambda: v), TypeError, "a function of variables: call it"),
+    "keys of outputs": (lambda: function([v], {"a": v, 5: v}), AssertionError, "strings, got \\[5\\]"),
+    "copy(swap=5)": (lambda: function([x], x * s).copy(swap=5), TypeError, "swap must be a dict.*got 5"),
+    "f['w']": (lambda: function([v], v)["w"], TypeError, "Unknown input or state: w"),
+    "explain(5)": (lambda: function([v], v).explain(5), ValueError, "style 5.*'formulas'"),
+
+    # ---- lengths
+    **{f"shape={shape}": (lambda shape=shape: T.tensor("float64", shape=shape), ValueError,
+                          "integer of at least 0, or None, for each dimension, got " + re.escape(repr(shape)))
+       for shape in [(-1, 2), (2.5,), ("a",)]},
+    "zeros(-1)": (lambda: T.zeros(-1).eval(), ValueError, "negative dimensions.*\\(-1,\\)"),
+    "zeros((2, -3))": (lambda: T.zeros((2, -3)).eval(), ValueError, "negative dimensions.*\\(2, -3\\)"),
+    "zeros(10**15)": (lambda: T.zeros(10**15).eval(), MemoryError, "no memory.*\\(1000000000000000,\\).*8 bytes"),
+    "zeros((10**10,) * 2)": (lambda: T.zeros((10**10, 10**10)).eval(), MemoryError, "no memory.*10000000000"),
+    "ones((2**62, 4))": (lambda: T.ones((2**62, 4)).eval(), MemoryError, "no memory.*4611686018427387904"),
+    "linspace(0, 1, -5)": (lambda: T.linspace(0, 1, -5), ValueError, "-5, must be non-negative"),
+    "repeat(v, -1)": (lambda: T.repeat(v, -1).eval({v: [1.0]}), ValueError, "repetitions is negative: -1"),
+    "tile(v, -1)": (lambda: T.tile(v, -1).eval({v: [1.0]}), ValueError, "repetitions is negative: -1"),
+    "reshape((-2, 3))": (lambda: v.reshape((-2, 3)).eval({v: [1.0] * 6}), ValueError, "\\(6,\\) to shape \\(-2, 3"),
+    "normal(size=-1)": (lambda: T.random.normal(0, 1, size=-1).eval(), ValueError, "dimension 0 is negative: -1"),
+    "matrix times vector": (lambda: call([m, v], T.dot(m, v), numpy.ones((2, 3)), [1.0, 1.0]), ValueError,
+                            "\\(2, 3\\) and \\(2,\\) are not aligned"),
+    "inv of a vector": (lambda: T.linalg.inv(v), numpy.linalg.LinAlgError, "needs a matrix.*v of type.*1 dimensions"),
+    "inv of no square": (lambda: T.linalg.inv(m).eval({m: numpy.ones((2, 3))}), numpy.linalg.LinAlgError,
+                         "must be square, the matrix has shape \\(2, 3\\)"),
+    "solve": (lambda: call([m, v], T.linalg.solve(m, v), numpy.eye(2), numpy.ones(3)), ValueError,
+              "matrix has 2 rows, the right-hand side 3"),
+    "einsum of one": (lambda: T.einsum("ij,jk", m), ValueError, "2 operands, but there are 1"),
+    "einsum of a rank": (lambda: T.einsum("ij->i", v), ValueError, "another rank than 1"),
+    "x @ x": (lambda: x @ x, ValueError, "at least one dimension"),
+    "tensordot axes": (lambda: T.tensordot(m, n, axes=5), ValueError, "a.ndim=2, axes=5"),
+    "scan rows": (lambda: phintys.scan(lambda a: a, v, n_steps=5)[0].eval({v: [1.0]}), ValueError, "1 rows for 5"),
+    "scan(5)": (lambda: phintys.scan(5, v), TypeError, "describes a step, got 5"),
+    "scan tap": (lambda: phintys.scan(lambda a: a, {"input": v, "taps": [0.5]}), TypeError, "integers, got 0.5"),
+    "scan of a number": (lambda: phintys.scan(lambda a: a, sequences=x), ValueError, "x is a scalar: pass it as"),
+    "OpFromGraph of a rank": (lambda: phintys.OpFromGraph([v], [v])(m), TypeError, "m\\) into Type.*vector"),
+    "OpFromGraph of two": (lambda: phintys.OpFromGraph([v], [v])(v, w), ValueError, "Expected 1 inputs, got 2"),
+    "OpFromGraph of no input": (lambda: call([v], phintys.OpFromGraph([v], [w])(v), [1.0]),
+                                phintys.gof.MissingInputError, "Undeclared input: w"),
+
     # ---- the configuration
     "workers=10**20": (lambda: phintys.config.read_flags("workers=1" + "0" * 20), ValueError,
                        "^PHINTYS_FLAGS: config.workers cannot be '1(0){20}': .*at most 2147483647$"),
@@ -273,12 +407,21 @@ MISTAKES = {
     "workers=-3": (lambda: setattr(phintys.config, "workers", -3), ValueError, "cannot be -3.*at least 0"),
     "floatx": (lambda: setattr(phintys.config, "floatx", "float32"), AttributeError, "'floatx'; did you mean 'floatX'"),
     "floatX": (lambda: setattr(phintys.config, "floatX", "float65"), ValueError, "'float65'.*'float32'"),
+    "memory_limit": (lambda: setattr(phintys.config, "memory_limit", "lots"), ValueError, "'lots': .*number of bytes"),
+    **{f"flags {flags!r}": (lambda flags=flags: phintys.config.read_flags(flags), ValueError,
+                            "^PHINTYS_FLAGS.*" + words)
+       for flags, words in [
+           ("floatX", "name=value, not 'floatX'"), ("=5", "no option ''"), ("nosuch=5", "no option 'nosuch'"),
+           ("floatX=float32,floatX", "name=value"), ("floatX=float32;workers=2", "'float32;workers=2': expected one"),
+           ("optimizer=xyz", "'xyz': expected one of 'o4'"), ("workers=True", "'True': expected a whole number"),
+           ("allow_gc=maybe", "'maybe': expected True, False or 'plan'")]},
 }
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_a_mistake_is_explained(mistake):
     make, exception, words = MISTAKES[mistake]
+    before = s.get_value(), sv.get_value(), repr(phintys.config)
     with pytest.raises(exception) as caught:
         make()
     error = caught.value
@@ -286,6 +429,18 @@ def test_a_mistake_is_explained(mistake):
     assert re.search(words, message, re.DOTALL), message
     assert len(error.args) == 1 and error.__cause__ is None, "a printed tuple, or a chain of tracebacks"
     assert error.__context__ is None or error.__suppress_context__
+    assert s.get_value() == before[0] and numpy.array_equal(sv.get_value(), before[1]), "a shared variable has changed"
+    assert repr(phintys.config) == before[2], "an option has changed"
+
+
+def test_what_pandas_has_that_is_no_number():
+    pandas = pytest.importorskip("pandas")
+    for value in (pandas.Series(["a"]), pandas.Categorical(["a"]), pandas.Series(pandas.to_datetime(["2020-01-01"]))):
+        with pytest.raises(TypeError, match="(?s)^add: .*not numeric"):
+            v + value
+        with pytest.raises(TypeError, match="(?s)argument with name \"v\".*got a (Series|Categorical)"):
+            call([v], v, value)
+    assert call([v], v + pandas.Series([1.0, 2.0]), [1.0, 1.0]).tolist() == [2.0, 3.0]
 
 
 # What Python says of code that took an argument for something else: it names neither the argument nor the function.

@@ -217,6 +217,6 @@ def bad_argument(error, function_name, name, position, variable, value):
 
 def _kind(value):
     dtype, shape = getattr(value, "dtype", None), getattr(value, "shape", None)
-    if dtype is None:
+    if dtype is None or not isinstance(shape, tuple):       # a class or a variable has both in another sense
         return f"a {type(value).__name__}"
     return f"a {type(value).__name__} of dtype {dtype} and shape {shape}"

@@ -54,7 +54,7 @@ def dumped(value, key=None, graphs=None):
         if graphs is not None:
             content["graphs"] = graphs(writer)
     except Unsaved as error:
-        raise TypeError(f"what is to be saved holds {error}") from error
+        raise TypeError(f"what is to be saved holds {error}") from None
     except RecursionError as error:
         raise TypeError("what is to be saved has values that are too deep in each other") from error
     return pack(content, writer.arrays, key)
