@@ -30,6 +30,7 @@ from phintys.optimizer.engine.lengths import ONE, Lengths
 from phintys.optimizer.passes.length_checks import lengths_now
 from phintys.optimizer.passes.long_waits import shorten_waits
 
+LATE = 20                      # turns
 OPERANDS = 30                  # inputs and outputs of a fused kernel: their blocks must stay in L1
 STEPS = 200                    # programs are compiled in linear time, but their block registers come from L1 as well
 
@@ -121,7 +122,10 @@ def turns_of(fgraph, order, shapes):
 
 
 def sink(fgraph, order, shapes, turns):
-    """Move nodes to the group of their first reader of the same shape, if no other reader comes before it."""
+    """Move nodes to the group of their first reader of the same shape, if no other reader comes before it.
+
+    A node that is read late, by nodes of other shapes, runs before them if what it reads waits as long anyway.
+    """
     clients = fgraph.clients
     for node in reversed(order):
         shape = shapes.get(node)
@@ -135,10 +139,25 @@ def sink(fgraph, order, shapes, turns):
                     first = turn if first is None else min(first, turn)
                     if shapes.get(reader) == shape:
                         target = turn if target is None else min(target, turn)
+        if target is None and first is not None and first - turns[node] >= LATE:
+            if all([waits(fgraph, variable, node, first, shapes, turns) for variable in node.inputs]):
+                turns[node] = first - 0.5       # before what runs in that turn
+            continue
         if target is None or target != first or target == turns[node]:
             continue
         if sum([variable.owner is not None and turns[variable.owner] == turns[node] for variable in node.inputs]) < 2:
             turns[node] = target
+
+
+def waits(fgraph, variable, node, turn, shapes, turns):
+    """Return whether a value is there in a turn though the node reads it late, or could be computed then."""
+    if variable.owner is None or all(variable.type.broadcastable):
+        return True
+    readers = [reader for reader, _ in fgraph.clients[variable] if reader is not node]
+    if readers:
+        return any([reader == "output" or turns[reader] >= turn for reader in readers])
+    return shapes.get(variable.owner) == shapes[node] and len(variable.owner.outputs) == 1 and all([
+        waits(fgraph, operand, variable.owner, turn, shapes, turns) for operand in variable.owner.inputs])
 
 
 def groups_of(order, shapes, turns):

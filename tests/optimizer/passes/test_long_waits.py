@@ -43,6 +43,18 @@ def test_a_layer_of_relu_keeps_its_result_and_a_byte_for_each_element():
     assert peak(results, [x, w], [(400, 16), (16, 16)]) < 1.5 * 400 * 16 * 8 * STEPS
 
 
+def test_a_layer_of_normalized_rows_keeps_the_deviations_but_not_what_follows_from_them():
+    x, weights = T.tensor3("x"), [T.matrix(f"W{number}") for number in range(12)]
+    value = x
+    for one, other in zip(weights[::2], weights[1::2]):
+        rows = value - value.mean(axis=-1, keepdims=True)
+        rows = rows / T.sqrt((rows * rows).mean(axis=-1, keepdims=True) + 1e-5)
+        value = value + T.matmul(T.nnet.relu(T.matmul(rows, one)), other)
+    function = phintys.function([x, *weights], T.grad((value ** 2).sum(), weights))
+    report = function.memory_report([(4, 32, 16), *[(16, 32), (32, 16)] * 6])
+    assert len([piece for piece in report.at_peak() if piece.bytes == 4 * 32 * 8]) <= 6
+
+
 def with_and_without(monkeypatch, variables, results, values):
     """Results of a program, and of the program without what is tested, which is another one."""
     program = phintys.function(variables, results, on_unused_input="ignore")
