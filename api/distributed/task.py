@@ -11,7 +11,7 @@ import pickle
 from collections import OrderedDict
 from hashlib import sha256
 from importlib import import_module
-from threading import Lock
+from threading import RLock
 from typing import Any
 
 import numpy
@@ -138,7 +138,7 @@ def as_task(function: Any) -> Task:
 
 
 _tasks: OrderedDict[str, Task] = OrderedDict()
-_lock = Lock()
+_lock = RLock()                # reading a task may read another, which an op of it holds
 
 
 def linked(content: bytes, is_program: bool) -> Task:

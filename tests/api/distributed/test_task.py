@@ -133,6 +133,29 @@ def test_what_no_file_can_hold_travels_as_a_pickle():
     assert not task.is_program and task([1.0, 2.0]).tolist() == [3.0, 5.0]
 
 
+class Called(Doubled):
+    """An op that calls a task or a function."""
+
+    __props__ = ("called",)
+
+    def __init__(self, called):
+        self.called = called
+
+    def perform(self, node, inputs, output_storage):
+        output_storage[0][0] = self.called(inputs[0])
+
+
+@pytest.mark.parametrize("make", [as_task, lambda compiled: compiled])
+def test_a_task_in_an_op_of_a_task(make):
+    """To read the outer one, the inner one is read: the thread waited for itself."""
+    inner, found = make(function([x], x * shared(numpy.arange(2.0)))), []
+    compiled = function([x], Called(inner)(x) + 1)
+    reading = threading.Thread(target=lambda: found.append(as_task(compiled)), daemon=True)
+    reading.start()
+    reading.join(30)
+    assert found and found[0]([5.0, 7.0]).tolist() == [1.0, 8.0] and pickle.loads(pickle.dumps(found[0])) is found[0]
+
+
 @pytest.mark.parametrize("is_program", [True, False])
 def test_a_task_that_cannot_be_read_raises_when_it_is_called(is_program, monkeypatch):
     """By the worker of another version; if unpickling raised, the worker would end, and then the next."""
