@@ -292,10 +292,17 @@ def lift_transpose(fgraph, node):
     return product.owner.op(_transposed(y), _transposed(x))
 
 
+def is_transposed(variable):
+    """Whether each matrix of a stack is the transpose of one of the node's input."""
+    if key(variable) != "DimShuffle":
+        return False
+    rank = variable.type.ndim
+    return rank >= 2 and variable.owner.inputs[0].type.ndim == rank and \
+        variable.owner.op.new_order == (*range(rank - 2), rank - 1, rank - 2)
+
+
 def _transposed(variable):
-    if key(variable) == "DimShuffle" and variable.owner.op.new_order == (1, 0):
-        return variable.owner.inputs[0]
-    return variable.dimshuffle(1, 0)
+    return variable.owner.inputs[0] if is_transposed(variable) else variable.dimshuffle(1, 0)
 
 
 def scaled_dot22(fgraph, node):

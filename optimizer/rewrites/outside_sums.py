@@ -23,6 +23,7 @@ from phintys.optimizer.engine.forms import Product, constant_value, key, readers
 from phintys.optimizer.engine.values import apply_op, constant_like
 from phintys.optimizer.passes.shapes import feature_of
 from phintys.optimizer.rewrites import factors, sums
+from phintys.optimizer.rewrites.blas_rewrites import is_transposed
 from phintys.optimizer.rewrites.reductions import axes_of, is_repeated, once_along
 
 DEEPEST = 8                    # products inside of products that are read
@@ -228,7 +229,7 @@ def _is_outer_product(variable):
 def product_of_scaled_matrix(fgraph, node):
     """``dot(s * A, x) -> s * dot(A, x)`` for a scalar s and a vector or a column x, if nothing else reads ``s * A``."""
     for position, operand in enumerate(node.inputs):
-        scaled = operand.owner.inputs[0] if _is_transpose(operand) else operand
+        scaled = operand.owner.inputs[0] if is_transposed(operand) else operand
         if _is_matrix_beside_vector(node, position) and key(scaled) in ("mul", "true_div") \
                 and _is_read_by_thin_products(fgraph, scaled):
             split = Factors(scaled, (0, 1), readers_in(fgraph))
@@ -248,10 +249,6 @@ def _apart(split, like):
     return factors.build(split.inner, like) if is_possible else None
 
 
-def _is_transpose(variable):
-    return key(variable) == "DimShuffle" and variable.owner.op.new_order == (1, 0)
-
-
 def _is_matrix_beside_vector(node, position):
     """Return whether an input of a product is a matrix of float64, with which a vector or a column is multiplied."""
     matrix, other = node.inputs[position].type, node.inputs[1 - position].type
@@ -267,7 +264,7 @@ def _is_read_by_thin_products(fgraph, variable):
         if key(reader.outputs[0]) == "Dot":
             if not _is_matrix_beside_vector(reader, position):
                 return False
-        elif not _is_transpose(reader.outputs[0]) or any(
+        elif not is_transposed(reader.outputs[0]) or any(
                 [turned == "output" or key(turned.outputs[0]) != "Dot" or not _is_matrix_beside_vector(turned, side)
                  for turned, side in fgraph.clients[reader.outputs[0]]]):
             return False

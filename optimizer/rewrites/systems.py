@@ -23,20 +23,12 @@ from phintys.ops.shape.reshape import reshape
 from phintys.ops.shape.shape import patternbroadcast, shape_i
 from phintys.optimizer.engine.database import FAST_COMPILE, FAST_RUN, Rewrite
 from phintys.optimizer.engine.forms import constant_value, key, only_reader
+from phintys.optimizer.rewrites.blas_rewrites import is_transposed
 
 SMALLEST_RATIO = 1e-15         # NumPy's: smaller singular values, relative to the largest, count as zero
 PRODUCTS = ("Dot", "Dot22", "BatchedDot")
 INVERSES = ("MatrixInverse", "DimShuffle")      # what computes an inverse, or transposes it
 MOST_READERS = 16              # of an inverse, so that looking at all of them takes constant time
-
-
-def is_transposed(variable):
-    """Whether each matrix of a stack is the transpose of one of the node's input."""
-    if key(variable) != "DimShuffle":
-        return False
-    rank = variable.type.ndim
-    return rank >= 2 and variable.owner.inputs[0].type.ndim == rank and \
-        variable.owner.op.new_order == (*range(rank - 2), rank - 1, rank - 2)
 
 
 # ---- inverses --------------------------------------------------------------------------------------------------------

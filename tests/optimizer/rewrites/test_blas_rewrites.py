@@ -228,3 +228,18 @@ def test_random_sums_of_products(block):
         for found, expected in zip(fast, plain):
             assert (found.dtype, found.shape) == (expected.dtype, expected.shape), seed
             numpy.testing.assert_allclose(found, expected, rtol=2e-3, atol=1e-3, err_msg=f"seed {seed}")
+
+
+def test_a_dimension_that_is_dropped_is_no_transpose():
+    """The result of a shuffle of three dimensions has two in another order, but its input is no matrix."""
+    stack = TensorType("float64", (False, False, True))("stack")
+    turned = stack.dimshuffle(1, 0)
+    values = {A: numpy.random.default_rng(1).normal(size=(3, 4)), stack: numpy.arange(8.0).reshape(2, 4, 1) - 3,
+              v: numpy.array([1.0, -2.0]), alpha: numpy.array(0.5)}
+    matrix = values[stack][..., 0].T
+    cases = ((dot(A, turned).T, (values[A] @ matrix).T),
+             (dot((alpha * stack).dimshuffle(1, 0), v), 0.5 * matrix @ [1, -2]))
+    for result, wanted in cases:
+        with phintys.change_flags(on_opt_error="raise"):
+            f = phintys.function([A, stack, v, alpha], result, on_unused_input="ignore")
+        numpy.testing.assert_allclose(f(*values.values()), wanted, rtol=1e-12)
