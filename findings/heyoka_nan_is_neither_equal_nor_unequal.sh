@@ -4,13 +4,13 @@
 # x - x stays. sum([x, 1e16, -1e16]) is x, and (x + 1e16) - 1e16 is not: constants of one sum are added when it is made.
 . "$(dirname "$0")/environment" "$(mktemp -d)"
 PYTHON=${PYTHON:-python3.12} install heyoka==7.13.2 numpy==2.5.5
-shows "of NaN: neq(x, x) 0.0, eq(x, x) 0.0, logical_not(eq(x, x)) 1.0, NaN replaced nan, relu 0.0
+shows "of NaN: neq(x, x) 0.0, eq(x, x) 0.0, logical_and of it and 1 1.0, NaN replaced nan, relu 0.0
 of infinity: 0 x 0.0, x - x nan
 of 1: sum([x, 1e16, -1e16]) 1.0, (x + 1e16) - 1e16 0.0" <<'PROGRAM'
 import heyoka
 import numpy
 
-x, = heyoka.make_vars("x")
+x = heyoka.make_vars("x")
 
 
 def value(expression, at):
@@ -23,7 +23,8 @@ def line(at, **expressions):
 
 unequal, equal = heyoka.neq(x, x), heyoka.eq(x, x)
 print("of NaN: ", end="")
-line(numpy.nan, **{"neq(x, x)": unequal, "eq(x, x)": equal, "logical_not(eq(x, x))": heyoka.logical_not(equal),
+line(numpy.nan, **{"neq(x, x)": unequal, "eq(x, x)": equal,
+                   "logical_and of it and 1": heyoka.logical_and([x, equal + 1.0]),
                    "NaN replaced": heyoka.select(unequal, 0.0, x), "relu": heyoka.relu(x)})
 print("of infinity: ", end="")
 line(numpy.inf, **{"0 x": 0.0 * x, "x - x": x - x})
