@@ -5,18 +5,6 @@ from phintys.ops.cumulative.convolution_kernel import VectorConvolutionKernel
 from phintys.ops.linalg.polynomial_kernel import HornerKernel, PowerSumsKernel
 from phintys.ops.sorting.searching_kernel import SearchsortedKernel
 
-AT_OF = """\
-template <int R> __device__ inline long long at_of(const View<R>& shape_of, const View<R>& v, long long number) {
-    long long offset = 0;                           // of the element of v where element `number` of the other is
-    for (int axis = R - 1; axis >= 0; axis--) {
-        const long long above = number / shape_of.shape[axis];
-        offset += (number - above * shape_of.shape[axis]) * v.strides[axis];
-        number = above;
-    }
-    return offset;
-}
-"""
-
 
 @describe(VectorConvolutionKernel)
 def vector_convolution(arguments, named, operands):
