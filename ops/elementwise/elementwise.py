@@ -23,7 +23,7 @@ from phintys.ops.elementwise.scalar_protocol import ScalarOp, numbers_beside_uin
 from phintys.ops.elementwise.step_at_fault import step_at_fault
 from phintys.ops.types.constant import AsTensorError, as_tensor_variable, is_padded_constant, padded_constant
 from phintys.ops.types.dtypes import complex_dtypes, discrete_dtypes
-from phintys.ops.types.tensor_type import TensorType
+from phintys.ops.types.tensor_type import known_type
 
 OPTIONAL_OPERANDS = ("switch", "clip")          # NumPy's functions need not be given all three
 MOST_KERNELS = 4096             # cached for equal nodes; a limit, because Composites with new constants keep coming
@@ -178,7 +178,7 @@ class Elemwise(Op):
         pattern = tuple([all(flags) for flags in zip(*patterns)])
         shape = [_common_length(flags, lengths) for flags, lengths in zip(zip(*patterns), zip(*shapes))]
         self._check_inplace(types, patterns, pattern, output_dtypes)
-        return narrow, rank, [TensorType(dtype, pattern, shape=shape) for dtype in output_dtypes]
+        return narrow, rank, [known_type(dtype, pattern, shape) for dtype in output_dtypes]
 
     def _check_inplace(self, types, patterns, pattern, output_dtypes):
         for output, position in self.inplace_pattern.items():

@@ -12,7 +12,7 @@ from phintys.ops.native.shape_kernel import DimShuffleKernel
 from phintys.ops.types.axes import one_axis, sequence_of
 from phintys.ops.types.constant import as_tensor_variable
 from phintys.ops.types.dtypes import discrete_dtypes
-from phintys.ops.types.tensor_type import TensorType
+from phintys.ops.types.tensor_type import TensorType, known_type
 
 _output_types = {}      # (key of the input's type, new order) → type: making a type costs more than making a node
 _ops = {}               # (broadcastable, new order) → DimShuffle
@@ -109,7 +109,7 @@ class DimShuffle(Op):
     def _output_type(self, input_type):
         shape = [1 if value == "x" else input_type.shape[value] for value in self.new_order]
         pattern = [value == "x" or input_type.broadcastable[value] for value in self.new_order]
-        return TensorType(input_type.dtype, pattern, shape=shape)
+        return known_type(input_type.dtype, pattern, shape)
 
     def make_kernel(self, node):
         return DimShuffleKernel(len(self.input_broadcastable), self.new_order)
