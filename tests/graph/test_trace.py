@@ -158,6 +158,16 @@ def test_the_gradient_of_a_gradient_names_the_first_line():
     assert (*made, True) in lines_of(second.owner._position)
 
 
+def test_what_replaces_two_nodes_knows_the_lines_of_both():
+    x = T.dvector("x")
+    inner = 1 + x
+    outer = T.log(inner)
+    node, = phintys.function([x], outer).maker.fgraph.toposort()
+    assert node.op == T.log1p
+    assert set(lines_of(node._position)) == {*lines_of(inner.owner._position), *lines_of(outer.owner._position)}
+    assert len(set(lines_of(node._position))) == 2
+
+
 def test_lines_of_gradients_pass_through_rewrites_and_loops():
     m, w = T.dmatrix("m"), T.dvector("w")
     rows, _ = phintys.scan(lambda row, before: T.tanh(before * row), sequences=m, outputs_info=w)
