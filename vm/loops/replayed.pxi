@@ -103,8 +103,8 @@ cdef inline int replay_step(LoopKernel kernel, Context* context, LoopRun run) ex
     cdef Cell** results = run.results + kernel.n_states + kernel.n_stacked
     cdef int index
     kernel.replayed += 1
+    begin_rows(kernel, context, run)                        # first: rows that grow leave the memory that taps read
     kernel._move_taps(run)
-    begin_rows(kernel, context, run)
     if play_all(&run.frame.machine, run.replay.plays, run.replay.n_plays) < 0:
         with gil:
             kernel._fail(run)

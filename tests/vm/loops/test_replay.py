@@ -122,6 +122,17 @@ def test_a_loop_that_grows_and_ends_by_its_condition(recorded):
         compare(f, bound, numpy.array([1.0, 2.0, 0.1]))
 
 
+def test_taps_follow_rows_that_grow(recorded):
+    """They read memory that was given back, here to the system."""
+    start, limit = T.dvector(), T.dscalar()
+    states, _ = phintys.scan(lambda x: (x + 1, phintys.scan_module.until(x[0] > limit)), outputs_info=[start],
+                             n_steps=100000)
+    f = phintys.function([start, limit], states[:, ::999])
+    with phintys.change_flags(pool_limit=1):                # mebibytes, fewer than 256 rows have
+        found = f(numpy.zeros(2000), 600.0)
+    numpy.testing.assert_array_equal(found, numpy.arange(1.0, 603)[:, None] + numpy.zeros(3))
+
+
 @pytest.mark.parametrize("step", [0, 1, 2, 3, 4, 20, 29])
 def test_an_error_names_its_step(step):
     x, positions = T.dvector(), T.lmatrix()
