@@ -18,6 +18,7 @@ from phintys.ops.loops.jacobian import jacobian
 from phintys.ops.loops.row_map import map_rows
 from phintys.ops.loops.vectorize import vectorize_graph
 from phintys.ops.types.dtypes import continuous_dtypes
+from phintys.optimizer.passes.loop_scalars import MOST_NUMBERS
 from phintys.scan_module import scan
 from phintys.solvers.implicit_steps import Step, between, implicit_step
 from phintys.solvers.problem import problem_of, replaced, start_of, with_numbers
@@ -44,7 +45,6 @@ BETWEEN = numpy.array([
     [0, 127303824393 / 49829197408, -318862633887 / 49829197408, 701980252875 / 199316789632],
     [0, -282668133 / 205662961, 2019193451 / 616988883, -1453857185 / 822651844],
     [0, 40617522 / 29380423, -110615467 / 29380423, 69997945 / 29380423]])
-MOST_NUMBERS = 8        # of a state that becomes single numbers, as the optimizer's
 KEPT = (0, 2, 3, 4, 5)  # stages that states between need, beside the derivative after the step
 SAFETY, SHORTEST, LONGEST = 0.9, 0.2, 10        # of the factor from step to step
 EPSILON = numpy.finfo("float64").eps
