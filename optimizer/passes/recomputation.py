@@ -30,6 +30,7 @@ from phintys.vm.places import HOST
 
 SMALLEST = 1 << 10              # bytes of a value that is worth giving up
 SMALL = 16                      # how many times smaller a value is that is kept because of what is computed from it
+MOST = 10                       # times as many nodes as there are may run: some choices lead to hours of that
 DEEPEST = 60                    # how often computing a value again may have to give up what the next one needs
 
 # Seconds, for one core of an ordinary processor; only ratios matter.
@@ -262,21 +263,20 @@ class _Simulation:
 
     def within(self, limit):
         """Run all nodes in a limit, by the best of ``CHOICES``; return whether they fit."""
-        found = []
+        best, self.least = None, IMPOSSIBLE
         for choice in CHOICES:
             with suppress(DoesNotFit):
                 self._run_all(limit, choice)
-                again = [self.seconds[node] for node, wanted in self.events if wanted is not None]
-                found.append((sum(again), self.events, self.peak))
-        if found:
-            _, self.events, self.peak = min(found, key=lambda one: one[0])
-        return bool(found)
+                best, self.least = (self.events, self.peak), self.spent
+        if best:
+            self.events, self.peak = best
+        return best is not None
 
     def _run_all(self, limit, choice):
         self.limit, self.choice = limit, choice
         self.alive, self.used, self.peak, self.now = {}, 0, 0, 0        # a dict: choices do not depend on ids
         self.locks, self.needed_by, self.borders, self.costs = dict.fromkeys(self.size, 0), {}, {}, {}
-        self.events, self.next_use = [], dict.fromkeys(self.size, 0)
+        self.events, self.next_use, self.spent = [], dict.fromkeys(self.size, 0), 0
         for position, node in enumerate([*self.order, *self.late]):
             self.now = position
             self._with_operands(node, None, 0)
@@ -354,6 +354,10 @@ class _Simulation:
         for value in made:
             self._change(value, True)
         self.peak = max(self.peak, self.used)
+        if wanted is not None:
+            self.spent += self.seconds[node]
+            if self.spent >= self.least or len(self.events) > MOST * len(self.seconds):
+                raise DoesNotFit
         for value in made:
             self._forget_border(value)
         self.events.append((node, wanted))
