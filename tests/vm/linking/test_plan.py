@@ -626,3 +626,45 @@ def test_functions_with_one_arena_run_in_threads(stress):
     for thread in threads:
         thread.join()
     assert not failures
+
+
+def test_a_function_that_calls_another_of_its_pool(stress):
+    """The inner one takes the arena while the outer one uses it: each has its own then."""
+    x = T.matrix("x")
+    inner = phintys.function([x], T.dot(T.tanh(T.dot(x, x)), x).sum(axis=0), mode=PLAN)
+
+    class Inner(phintys.Op):
+        """Calls a function of the pool, or fails."""
+        __props__ = ()
+
+        def make_node(self, value):
+            return phintys.Apply(self, [value], [T.vector()])
+
+        def perform(self, node, inputs, output_storage):
+            if np.isnan(inputs[0]).any():
+                raise ArithmeticError("not a number")
+            output_storage[0][0] = inner(inputs[0])
+
+    before = T.exp(T.dot(x, x))
+    result = (T.dot(before, T.sin(before)) * Inner()(T.cos(before))).sum() + before.max()
+    outer = phintys.function([x], result, mode=PLAN)
+    copy = outer.copy()
+    phintys.memory.pool(outer, inner, copy)
+
+    def expected(value):
+        before = np.exp(value.dot(value))
+        cosine = np.cos(before)
+        read = np.tanh(cosine.dot(cosine)).dot(cosine).sum(axis=0)
+        return (before.dot(np.sin(before)) * read).sum() + before.max()
+
+    chance = np.random.RandomState(0)
+    for size in (8, 8, 8, 12, 8, 12, 12):
+        value = chance.rand(size, size) / size
+        for function in (outer, copy, outer):
+            np.testing.assert_allclose(function(value), expected(value))
+        with pytest.raises(ArithmeticError, match="not a number"):
+            outer(value * np.nan)
+        np.testing.assert_allclose(outer(value), expected(value))
+        np.testing.assert_allclose(inner(value), np.tanh(value.dot(value)).dot(value).sum(axis=0))
+    phintys.memory.trim()
+    assert [function.kept_bytes() for function in (outer, inner, copy)] == [0, 0, 0]
