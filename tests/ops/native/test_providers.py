@@ -256,8 +256,9 @@ def test_no_vector_function():
     assert provided_loop(numpy.exp, ("complex128",) * 2, "libmvec avx2") is None
     assert provided_loop(numpy.exp, ("float64",) * 2, "libmvec mmx") is None
     assert provided_loop(numpy.frompyfunc(abs, 1, 1), ("float64",) * 2, "libmvec avx2") is None
-    assert symbol_of("exp", "float64", "avx2") == "_ZGVdN4v_exp"
-    assert symbol_of("power", "float32", "avx512") == "_ZGVeN16vv_powf"
+    if "neon" not in vector_sets():                         # with NEON, one set serves all levels
+        assert symbol_of("exp", "float64", "avx2") == "_ZGVdN4v_exp"
+        assert symbol_of("power", "float32", "avx512") == "_ZGVeN16vv_powf"
 
 
 def test_a_ufunc_of_another_kind_is_not_mistaken_for_numpys():
