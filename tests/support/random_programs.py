@@ -44,6 +44,8 @@ iufc 0 4 | a - b; -a; abs(a); a * a; a ** 2; a ** 3; a - r; 2 * a; a + 1; n.squa
 iufc 0 4 | n.conjugate(a); a - a; a * 0; a + a + b; (a - b) * (a + b); a * b + c; a - b * c; n.conj(a) * a
 fc 0 4 | a / (abs(b) + 1); n.tanh(a); n.sin(a); n.cos(a); n.exp(-abs(a)); n.sqrt(abs(a)); a / 3
 fc 0 4 | n.log(abs(a) + 1); n.sinh(n.tanh(a)); n.sqrt(a * a + 1); 1 / (a * a + 1); n.angle(a)
+iufc 0 4 | a * 1; a + 0; a * -1; 0 - a; a ** 1; 1 * a - 0; a * 2 - a; a ** 0; -1 - a
+fc 0 4 | a * 2 * 0.5; a / -1; 2 / (a * 0 + 0.5); a * 0.5 + a * 0.5; 0 * a - 1; (abs(a) + 1) ** -1; (abs(a) + 1) ** 0.5
 fc 0 4 | n.exp(n.tanh(a)); n.expm1(n.tanh(a)); n.log1p(abs(a)); a * 0.5
 biuf 0 4 | a.astype('float64'); a.astype('float32'); n.maximum(a, b); n.minimum(a, r); a < b; a >= r
 biuf 0 4 | n.clip(a, 0, 2); n.where(a > b, a, b)
@@ -161,6 +163,8 @@ biufc 0 4 | T.switch(T.gt(n.real(c), 0), a, b) <> n.where(n.real(c) > 0, a, b)
 fc 0 4 | ifelse(T.lt(abs(c).sum(), 2), a - 1, n.cos(a) * b) <> a - 1 if abs(c).sum() < 2 else n.cos(a) * b
 g 1 4 | scan(lambda row, state: n.tanh(row + state * 0.5), a, a[0] * 0) \
 <> loop(lambda row, state: n.tanh(row + state * a.dtype.type(0.5)), a, a[0] * 0)
+g 1 4 | phintys.scan(lambda row, s, t: [s * 0.5 + row, n.tanh(t) - s], sequences=a, outputs_info=[a[0] * 0, b[0]])\
+[0][1] <> loop(lambda row, s: (s[0] * a.dtype.type(0.5) + row, n.tanh(s[1]) - s[0]), a, (a[0] * 0, b[0]))[:, 1]
 iuf 1 4 | scan(lambda row, state: n.maximum(row, state), a, a[0] * 0) \
 <> loop(lambda row, state: n.maximum(row, state), a, a[0] * 0)
 iuf 1 4 | scan(lambda row, state: row - state, a, b[0]) <> loop(lambda row, state: row - state, a, b[0])
@@ -360,7 +364,10 @@ class Program:
 
     def add_input(self, dtype, rank):
         self.arrays.append(self.operand(dtype, tuple(self.lengths[:rank])))
-        self.variables.append(TensorType(dtype, (False,) * rank)(f"x{len(self.arrays) - 1}"))
+        lengths = self.arrays[-1].shape             # types state some; ones would broadcast
+        stated = tuple([None if length == 1 else int(length) for length in lengths]) if self.random.integers(
+            4) == 0 else None
+        self.variables.append(TensorType(dtype, (False,) * rank, shape=stated)(f"x{len(self.arrays) - 1}"))
         self.texts.append(None)
 
     def operand(self, dtype, shape):
