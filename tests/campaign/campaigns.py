@@ -282,8 +282,8 @@ def soak_unit(number):
 
 CAMPAIGNS = {
     "random": Campaign("programs of random ops, against NumPy (in long doubles, too) and PyTensor, in other "
-                       "modes, threads, copies and files, with draws and other operands, derivatives against "
-                       "differences", random_unit, None),
+                       "modes, threads, copies and files, with draws and other operands, first and second derivatives "
+                       "between modes and against differences in long doubles", random_unit, None),
     "faults": Campaign("each allocation, of the pool and of Python, and each instruction fails, in programs of all "
                        "opcodes and around each kernel", faults_unit, (len(PROGRAMS) + len(CASES)) * len(POLICIES)),
     "signals": Campaign("Ctrl-C at a look of a long kernel, beside an update", signals_unit, len(LONG)),

@@ -608,7 +608,7 @@ class Variant:
                 numpy.testing.assert_array_equal(array, original, err_msg="an argument has changed")
         if "layouts" in ways and not self.stored:
             change = LAYOUTS[program.pick(sorted(LAYOUTS))]
-            self.agree(list(map(numpy.array, function(*map(change, given)))), wanted)
+            self.agree(list(map(numpy.array, function(*map(change, self.given(arguments))))), wanted)
         if "threads" in ways and not self.stored:
             self.in_threads(function, arguments, first)
         calls = self.moved(function, first)
