@@ -29,7 +29,7 @@ from phintys.optimizer.engine.values import apply_op
 from phintys.optimizer.passes.loops import each_loop
 
 MOST_NUMBERS = 8            # in a vector
-MOST_NODES = 1000           # in a body of numbers: it has to fit into 1,024 registers, and takes 0.1 ms each to compile
+MOST_NODES = 2000           # in a body of numbers: it has to fit into 1,024 registers, and takes 0.1 ms each to compile
 
 
 def split_short_rows(fgraph):

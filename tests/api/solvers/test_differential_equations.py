@@ -173,8 +173,9 @@ def test_an_implicit_step_that_fails_gives_nan():
 
 def test_short_states_are_computed_in_registers():
     inputs, found, values = variables("predators")
-    for result in (found, phintys.grad(found.sum(), inputs[0])):
-        assert "each step, in registers" in phintys.function(inputs, result, on_unused_input="ignore").explain()
+    for loops, result in enumerate([found, phintys.grad(found.sum(), inputs[0])], start=1):     # and the adjoint
+        text = phintys.function(inputs, result, on_unused_input="ignore").explain()
+        assert text.count("each step, in registers") == loops
     with pytest.raises(AssertionError, match="SpecifyShape"):           # a state of other lengths than its derivative
         phintys.function(inputs, found)(numpy.ones(3), *values[1:])
 
