@@ -37,8 +37,8 @@ Written by `docs/write_reliability.py` from `docs/campaigns.json`, which holds t
 
 What is not promised: that Python code inside a call (`perform`, callbacks, finalizers) leaves alone what it may change;
 that results agree to the bit between modes, machines and versions of NumPy, SciPy and BLAS; that `argsort` by
-quicksort orders equal elements alike in each memory layout (DebugMode may report this); that CPython and these libraries
-survive it when their own allocations fail; limits on time and memory of programs that others wrote (see
+quicksort orders equal elements alike in each memory layout (DebugMode may report this); that CPython and these
+libraries survive it when their own allocations fail; limits on time and memory of programs that others wrote (see
 `SECURITY.md`).
 
 A campaign is a row of numbered units that goes on where the last run stopped. A unit that raises, that ends its
