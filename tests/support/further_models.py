@@ -4,6 +4,7 @@ import pymc as pm
 import pytensor.tensor as pt
 from gallery_models import LINE, draw, gallery, loop
 from pytensor.tensor.fft import rfft
+from scipy.interpolate import BSpline
 
 transforms = pm.distributions.transforms
 
@@ -487,3 +488,207 @@ def spectrum():
     kept = pm.Uniform("kept", -0.9, 0.9)
     density = pm.HalfNormal("s") ** 2 / (1 - 2 * kept * np.cos(waves) + kept ** 2)
     pm.Potential("y", -(pt.log(density) + power / density / 16).sum())
+
+
+# ---- series, scores and survival by other formulas ------------------------------------------------------------------
+@gallery
+def drift_diffusion():
+    """Two choices and their times, by a Wiener process: densities by two series, for short and long times."""
+    rt, choice = draw().gamma(3, 0.2, size=20) + 0.3, draw().integers(0, 2, size=20)
+
+    def logp(value, v, a, w, t):
+        up = value > 0
+        time = pt.maximum((pt.abs(value) - t) / a ** 2, 1e-10)
+        v, w = pt.switch(up, -v, v), pt.switch(up, 1 - w, w)
+        k = pt.arange(1, 8)[:, None]
+        large = pt.pi * pt.sum(k * pt.exp(-k ** 2 * np.pi ** 2 * time / 2) * pt.sin(k * np.pi * w), axis=0)
+        j = pt.arange(-3, 4)[:, None]
+        small = pt.sum((w + 2 * j) * pt.exp(-(w + 2 * j) ** 2 / 2 / time), axis=0) / pt.sqrt(2 * np.pi * time ** 3)
+        density = pt.log(pt.maximum(pt.switch(time > 0.4, large, small), 1e-30))
+        result = density - v * a * w - v ** 2 * (pt.abs(value) - t) / 2 - 2 * pt.log(a)
+        return pm.distributions.dist_math.check_parameters(
+            pt.switch(pt.abs(value) > t, result, -np.inf), a > 0, w > 0, w < 1)
+    pm.CustomDist("rt", pm.Normal("v", 0, 2), pm.HalfNormal("a", 2), pm.Beta("w", 5, 5),
+                  pm.Uniform("t", 0, 0.3), logp=logp, observed=np.where(choice, rt, -rt))
+
+
+@gallery
+def autoregression_of_panels():
+    """Coefficients of two lags and a constant for each of several panels."""
+    rho = pm.Normal("rho", 0, 0.3, shape=(4, 1, 3))
+    y = draw().normal(size=(4, 2, 15))
+    pm.AR("y", rho=rho, sigma=pm.HalfNormal("sigma", shape=(4, 1)), constant=True,
+          init_dist=pm.Normal.dist(0, 2, shape=(4, 2, 2)), observed=y)
+
+
+@gallery
+def walk_with_gaps():
+    """A random walk seen with noise, but not always."""
+    y = draw().normal(size=30).cumsum()
+    y[[3, 11, 12, 29]] = np.nan
+    level = pm.GaussianRandomWalk("level", mu=pm.Normal("drift", 0, 0.1), sigma=pm.HalfNormal("step"),
+                                  init_dist=pm.Normal.dist(0, 3), steps=29)
+    pm.Normal("y", level, pm.HalfNormal("noise"), observed=y)
+
+
+@gallery
+def groups_of_correlated_effects():
+    """Effects that are correlated within two ways to group the rows."""
+    coords = {"group": list("abcde"), "effect": ["one", "slope", "square"], "sort": ["x", "y"]}
+    pm.modelcontext(None).add_coords(coords)
+    group, sort = draw().integers(0, 5, 40), draw().integers(0, 2, 40)
+    x = draw().normal(size=40)
+    total = 0
+    for name, index, size in (("group", group, 5), ("sort", sort, 2)):
+        chol, corr, stds = pm.LKJCholeskyCov(f"chol_{name}", n=3, eta=2, sd_dist=pm.HalfNormal.dist(1, shape=3))
+        z = pm.Normal(f"z_{name}", dims=(name, "effect"))
+        effects = pm.Deterministic(f"effects_{name}", z @ chol.T, dims=(name, "effect"))
+        total = total + effects[index, 0] + effects[index, 1] * x + effects[index, 2] * x ** 2
+    pm.StudentT("y", nu=pm.Gamma("nu", 2, 0.1) + 1, mu=total, sigma=pm.HalfCauchy("noise", 1),
+                observed=draw().normal(size=40))
+
+
+@gallery
+def four_parameter_items():
+    """Right answers by guessing, and wrong ones by slips."""
+    right = draw().integers(0, 2, size=(12, 6))
+    theta = pm.Normal("theta", shape=12)
+    a, b = pm.LogNormal("a", 0, 0.5, shape=6), pm.Normal("b", shape=6)
+    c, d = pm.Beta("c", 5, 20, shape=6), pm.Beta("d", 20, 2, shape=6)
+    p = c + pt.maximum(d - c, 1e-6) * pm.math.invlogit(a * (theta[:, None] - b))
+    pm.Bernoulli("y", p=p, observed=right)
+
+
+@gallery
+def weibull_and_cox():
+    """Censored times by Weibull's distribution, by a partial likelihood, and by a hazard in pieces."""
+    time, seen = draw().weibull(1.5, 30) * 2 + 0.1, draw().random(30) < 0.7
+    x = draw().normal(size=(30, 2))
+    alpha = pm.HalfNormal("alpha", 2)
+    beta = pt.exp(x @ pm.Normal("coef", shape=2))
+    pm.Censored("t", pm.Weibull.dist(alpha=alpha, beta=beta), lower=None, upper=np.where(seen, np.inf, time),
+                observed=time)
+    order = np.argsort(-time)
+    risk = (x @ pm.Normal("coef2", shape=2))[order]
+    pm.Potential("partial", ((risk - pt.log(pt.cumsum(pt.exp(risk)))) * seen[order]).sum())
+    pieces = pm.GaussianRandomWalk("pieces", sigma=0.5, steps=4, init_dist=pm.Normal.dist(0, 1))
+    width = np.clip(time[:, None] - np.arange(5) * 0.8, 0, 0.8)
+    hazard = pt.exp(pieces)
+    pm.Potential("piecewise", (pt.log(hazard)[np.minimum((time / 0.8).astype(int), 4)] * seen).sum()
+                 - (width * hazard).sum())
+
+
+@gallery
+def spatial_lag():
+    """A simultaneous autoregression: the determinant of 1 - rho W, and a solution with it."""
+    w = (draw().random((12, 12)) < 0.3).astype(float)
+    np.fill_diagonal(w, 0)
+    w /= np.maximum(w.sum(1, keepdims=True), 1)
+    x, y = draw().normal(size=(12, 2)), draw().normal(size=12)
+    rho = pm.Uniform("rho", -0.9, 0.9)
+    a = pt.eye(12) - rho * w
+    sign, logdet = pt.linalg.slogdet(a)
+    noise = pm.HalfNormal("noise")
+    mean = pt.linalg.solve(a, x @ pm.Normal("b", shape=2))
+    residual = a @ (y - mean)
+    pm.Potential("y", logdet - 12 * pt.log(noise) - 0.5 * pt.sum(residual ** 2) / noise ** 2)
+    pm.Deterministic("inverse", pt.linalg.matrix_inverse(a).sum())
+
+
+@gallery
+def penalized_splines():
+    """Splines with a penalty of second differences, and products of two of them."""
+    knots = np.r_[[0.0] * 4, np.linspace(0.2, 0.8, 4), [1.0] * 4]
+    x = np.sort(draw().uniform(size=30))
+    basis = BSpline.design_matrix(x, knots, 3).toarray()
+    rough = np.diff(np.eye(8), 2, axis=0)
+    w = pm.MvNormal("w", mu=np.zeros(8), tau=pt.eye(8) * 0.1 + pm.HalfCauchy("lam", 2) * (rough.T @ rough))
+    tensor = pt.einsum("ni,nj,ij->n", basis, basis[::-1], pm.Normal("inter", 0, 0.3, shape=(8, 8)))
+    pm.AsymmetricLaplace("y", kappa=pm.HalfNormal("kappa"), mu=basis @ w + tensor, b=pm.HalfNormal("b"),
+                         observed=draw().normal(size=30))
+
+
+@gallery
+def copulas():
+    """Four copulas at once: Clayton's, Frank's, Gumbel's and the normal one."""
+    u = draw().uniform(0.05, 0.95, size=(20, 2))
+    theta = pm.Gamma("theta", 2, 1)
+    total = u[:, 0] ** -theta + u[:, 1] ** -theta - 1
+    pm.Potential("clayton", (pt.log1p(theta) - (theta + 1) * np.log(u).sum(1) - (2 + 1 / theta) * pt.log(total)).sum())
+    delta = pm.Normal("delta", 0, 3)
+    d = pt.expm1(-delta)
+    e = pt.expm1(-delta * u)
+    pm.Potential("frank", (pt.log(-delta * d) - delta * u.sum(1) - 2 * pt.log(pt.abs(d + e[:, 0] * e[:, 1]))).sum())
+    k = 1 + pm.HalfNormal("k")
+    logs = -np.log(u)
+    s = (logs ** k).sum(axis=1)
+    pm.Potential("gumbel", (-s ** (1 / k) + ((k - 1) * np.log(logs)).sum(1) + logs.sum(1)
+                            + (1 / k - 2) * pt.log(s) + pt.log(s ** (1 / k) + k - 1)).sum())
+    rho = pm.Uniform("rho", -1, 1)
+    q = pt.sqrt(2.0) * pt.erfinv(2 * u - 1)
+    pm.Potential("gauss", (-0.5 * pt.log(1 - rho ** 2) - (rho ** 2 * (q ** 2).sum(1) - 2 * rho * q[:, 0] * q[:, 1])
+                           / (2 * (1 - rho ** 2))).sum())
+
+
+@gallery
+def margins_by_inverses():
+    """Quantiles and probabilities of several distributions."""
+    y = draw().gamma(2, size=15)
+    u = pt.exp(pm.logcdf(pm.Gamma.dist(pm.HalfNormal("a", 2), pm.HalfNormal("b")), y))
+    z = pm.icdf(pm.Normal.dist(), pt.clip(u, 1e-9, 1 - 1e-9))
+    center = pm.Normal("m")
+    pm.Potential("z", pm.logp(pm.Normal.dist(center, 1), z).sum())
+    q = pm.icdf(pm.Weibull.dist(pm.HalfNormal("c", 2), 2), pt.clip(u, 1e-9, 1 - 1e-9))
+    pm.Normal("more", q, 1, observed=draw().normal(size=15))
+    s = pm.icdf(pm.Kumaraswamy.dist(pm.HalfNormal("ka"), pm.HalfNormal("kb")), draw().random(4))
+    pm.Normal("some", s, 1, observed=draw().normal(size=4))
+    for dist in (pm.Gumbel.dist(0.2, 2), pm.Logistic.dist(1, 2), pm.Laplace.dist(0, 2), pm.Cauchy.dist(1, 2),
+                 pm.Pareto.dist(3, 1.5), pm.Exponential.dist(2.0), pm.Triangular.dist(0, 2, 1), pm.Moyal.dist(0.2, 2),
+                 pm.LogNormal.dist(0, 0.5), pm.HalfNormal.dist(2), pm.HalfCauchy.dist(1), pm.Uniform.dist(-1, 2)):
+        pm.Potential(f"quantile{len(pm.modelcontext(None).potentials)}", -0.1 * pm.icdf(dist, pt.sigmoid(center)) ** 2)
+
+
+@gallery
+def state_space_of_two():
+    """A local linear trend with gaps, by a Kalman filter in Joseph's form."""
+    y = draw().normal(size=20).cumsum()
+    seen = np.ones(20)
+    seen[[4, 5, 13]] = 0
+    q, r = pm.HalfNormal("q", shape=2), pm.HalfNormal("r")
+    step, look = pt.as_tensor(np.array([[1.0, 1.0], [0.0, 1.0]])), pt.as_tensor(np.array([[1.0, 0.0]]))
+
+    def filtered(now, there, mean, cov, q, r):
+        mean, cov = step @ mean, step @ cov @ step.T + pt.diag(q ** 2)
+        error, size = now - (look @ mean)[0], (look @ cov @ look.T)[0, 0] + r ** 2
+        gain = (cov @ look.T)[:, 0] / size * there
+        keep = pt.eye(2) - pt.outer(gain, look[0])
+        return (mean + gain * error, keep @ cov @ keep.T + pt.outer(gain, gain) * r ** 2,
+                there * (-0.5 * (pt.log(2 * np.pi * size) + error ** 2 / size)))
+    means, covs, logs = loop(filtered, sequences=[pt.as_tensor(y), pt.as_tensor(seen)],
+                             outputs_info=[pt.zeros(2), pt.eye(2) * 10, None], non_sequences=[q, r])
+    pm.Potential("y", logs.sum())
+    pm.Deterministic("level", means[:, 0])
+
+
+@gallery
+def var_of_two_lags():
+    """A vector autoregression with priors that shrink by lag."""
+    y = draw().normal(size=(25, 3))
+    tight = pm.HalfNormal("tight", 0.3)
+    lags = pm.Normal("lags", 0, tight / np.arange(1, 3)[:, None, None], shape=(2, 3, 3))
+    mean = pm.Normal("c", shape=3) + sum(y[2 - lag:-lag] @ lags[lag - 1].T for lag in (1, 2))
+    chol, _, _ = pm.LKJCholeskyCov("chol", n=3, eta=1, sd_dist=pm.Exponential.dist(1.0))
+    pm.MvNormal("y", mean, chol=chol, observed=y[2:])
+    companion = pt.concatenate([pt.concatenate([lags[0], lags[1]], axis=1), np.eye(6)[:3]], axis=0)
+    pm.Potential("stable", -pt.sum(pt.abs(companion @ companion)))
+
+
+@gallery
+def davidson_ties():
+    """Matches with ties."""
+    home, away = draw().integers(0, 5, 30), draw().integers(0, 5, 30)
+    result = draw().integers(0, 3, 30)
+    skill = pm.ZeroSumNormal("skill", sigma=pm.HalfNormal("s"), shape=5)
+    gap = skill[home] - skill[away] + pm.Normal("home")
+    logits = pt.stack([gap, pm.Normal("tie") + gap / 2, pt.zeros_like(gap)], axis=1)
+    pm.Categorical("y", logit_p=logits, observed=result)
