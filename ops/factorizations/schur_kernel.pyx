@@ -181,7 +181,7 @@ cdef class GeneralizedSchurKernel(OrderedKernel):
                     raise ValueError(f"qz: Array dimensions must be square and agree: the matrices have shapes "
                                      f"({order}, {items[0].columns}) and ({items[1].rows}, {items[1].columns})")
         for position in range(2, 8):
-            items[position].rows = items[position].columns = order
+            items[position].rows, items[position].columns = order, 1 if position in (4, 5) else order
         cost[0] = 66. * order * order * order
         lengths = self.keep_lengths(context, items)
         return (4 * rounded(order * order * self.itemsize) + 2 * rounded(order * self.itemsize)
@@ -212,7 +212,6 @@ cdef class GeneralizedSchurKernel(OrderedKernel):
         for position in range(2):
             self.give(room + position * step, order, &items[2 + position])
             self.give(room + (2 + position) * step, order, &items[6 + position])
-        items[4].columns = items[5].columns = 1      # vectors
         self.give(beta, order, &items[5])
         if self.is_complex:
             self.give(alpha, order, &items[4])
