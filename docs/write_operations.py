@@ -145,7 +145,7 @@ FAMILIES = [
      "printing d3viz self_test reports ops.identity.print_op ops.identity.assertion"),
     ("Graphs and types",
      "",
-     "phintys graph ops.operators ops.types ops.identity.transfer"),
+     "phintys graph optimizer.passes.shapes ops.operators ops.types ops.identity.transfer"),
     ("Exceptions",
      "",
      "graph.errors"),
