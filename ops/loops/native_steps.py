@@ -1,7 +1,8 @@
 """The kernel of a loop: its inner graph, compiled to a program that the kernel runs step by step.
 
 Loops with equal bodies, such as the layers of a network and their gradients, share the program as long as one of them
-lives; each has a kernel and frames of its own.
+lives; each has a kernel and frames of its own. A program that was made with lengths that types knew serves loops with
+these lengths only.
 """
 from weakref import WeakKeyDictionary
 
@@ -19,7 +20,8 @@ from phintys.ops.types.tensor_type import TensorType
 COMPILED_BY = ("mode", "optimizer", "linker", "optimizer_excluding", "optimizer_including", "optimizer_requiring",
                "floatX", "math", "cpu", "math_rules")
 
-_programs = WeakKeyDictionary()     # loop, which equal loops find → {(options, what errors and listings tell): program}
+# Loop, which equal loops find → {(options, what errors and listings tell): [(shapes of the arguments, program)]}.
+_programs = WeakKeyDictionary()
 
 
 def native_kernel(op, kernels):
@@ -70,21 +72,28 @@ def _compiled(op, key):
     condition = [] if outputs.condition is None else [outputs.condition]
     options = {"on_unused_input": "ignore", "name": str(op), "profile": False, **op.kwargs}
     told = _told_by(op)
-    known = {} if told is None else _programs.setdefault(op, {})
-    entry = key, op.options.mode, told
-    program = known.get(entry)
+    known = [] if told is None else _programs.setdefault(op, {}).setdefault((key, op.options.mode, told), [])
+    shapes = [variable.type.shape for variable in arguments]
+    program = next((program for others, program in known if _fit(shapes, others)), None)
     if program is None:
         function = hooks.function(mutable, [*outputs.states, *outputs.stacked, *totals, *outputs.carried, *condition],
                                   **options)
-        program = known[entry] = getattr(function, "program", None)
-    if program is None:
-        return None
+        program = getattr(function, "program", None)
+        if program is None:
+            return None
+        known.append((shapes, program))
     groups = len(inputs.sequences), op.parts.taps, len(outputs.stacked), len(carried), op.parts.is_while
     lengths = row_lengths(op, arguments)
     ahead = None if op.ahead is None else op.compiled_ahead().program
     body = None if op.ahead is not None else recurrence_body(op) or scalar_body(program, *groups)
     return hooks.loop_kernel(program, *groups, op.kept, lengths.entries, str(op), op.name, body, ahead, lengths.program,
                              op.options.needs_step)
+
+
+def _fit(shapes, others):
+    """Whether shapes have the lengths that others know."""
+    return all([other is None or length == other for shape, given in zip(shapes, others)
+                for length, other in zip(shape, given)])
 
 
 def arguments_of(op, sums):

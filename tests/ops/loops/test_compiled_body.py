@@ -147,6 +147,22 @@ def test_loops_with_another_title_line_type_or_number_share_none(other):
     assert first is not second
 
 
+def test_loops_over_other_known_lengths_share_none():
+    """The program of one has its lengths as constants: the gradient of the mean would be divided by another's."""
+    programs = []
+    for length in (12, 20, None):
+        x = T.tensor("float64", shape=(length,))
+        rows = phintys.scan(lambda state: T.tanh(state).mean() * state, outputs_info=x, n_steps=2)[0]
+        state = T.tanh(x).mean() * x
+        costs = rows[-1].sum(), (T.tanh(state).mean() * state).sum()
+        f = phintys.function([x], T.grad(costs[0], x))
+        wanted = phintys.function([x], T.grad(costs[1], x))
+        value = numpy.linspace(0.1, 0.5, length or 15)
+        numpy.testing.assert_allclose(f(value), wanted(value), rtol=1e-12)
+        programs.append([kernel.program for kernel in loops_in(f.program)])
+    assert len({id(program) for found in programs for program in found}) == sum(map(len, programs)) > 3
+
+
 def test_programs_are_shared_under_equal_rules_and_while_a_loop_lives():
     (first,), function = programs_of(layer(X))
     with phintys.config.change_flags(math_rules="strict"):
