@@ -2,8 +2,9 @@
 
 A body that takes vectors apart and puts them together again (``state[0]``, ``stack([...])``) runs a kernel for each of
 these operations. A body on single numbers has only elementwise nodes of rank 0, and is computed in registers: 120 steps
-of two equations and of their gradient take a third of the time. The lengths of all vectors must be known when the
-function is compiled. After the loop, the numbers are joined to rows again.
+of two equations and of their gradient take a third of the time. Bodies that mostly compute with whole vectors stay as
+they are. The lengths of all vectors must be known when the function is compiled. After the loop, the numbers are joined
+to rows again.
 """
 from functools import partial, reduce
 from itertools import islice
@@ -16,6 +17,7 @@ from phintys.graph.variable import Constant
 from phintys.ops.elementwise.elementwise import Elemwise
 from phintys.ops.indexing.subtensor import IncSubtensor, Subtensor
 from phintys.ops.loops.open_loop import Entry, OpenLoop
+from phintys.ops.native.loops import COSTS, DEFAULT_COST
 from phintys.ops.reduction.careduce import Sum
 from phintys.ops.shape.dimshuffle import DimShuffle
 from phintys.ops.shape.join import Join, MakeVector
@@ -30,6 +32,9 @@ from phintys.optimizer.passes.loops import each_loop
 
 MOST_NUMBERS = 8            # in a vector
 MOST_NODES = 2000           # in a body of numbers: it has to fit into 1,024 registers, and takes 0.1 ms each to compile
+# In units of a sum or product of numbers, a nanosecond: what one function such as the exponential takes that a vector
+# would have computed with others, and what is saved in each step, and with each node that takes a vector apart.
+FUNCTION, SAVED, SAVED_BY_NODE = 100, 50, 15
 
 
 def split_short_rows(fgraph):
@@ -118,7 +123,8 @@ class _Splitting:
         return split
 
     def _split_nodes(self):
-        made = 0
+        """Compute the numbers of all results; return whether this takes less time than with vectors."""
+        made, extra = 0, -SAVED
         for node in self.nodes:
             given = [self._parts_of(variable) for variable in node.inputs]
             found = SPLITTERS[type(node.op)](node, given)
@@ -129,7 +135,9 @@ class _Splitting:
             for output in node.outputs:
                 self.parts[output] = list(islice(rest, _count(output)))
             made += len(found)
-        return made <= MOST_NODES
+            extra += (len(found) - len(node.outputs)) * (FUNCTION if _is_function(node.op) else 1)
+            extra -= SAVED_BY_NODE * (type(node.op) in TAKES_APART)
+        return made <= MOST_NODES and extra <= 0
 
     def _parts_of(self, variable):
         if variable not in self.parts:          # a constant
@@ -230,6 +238,16 @@ def _length(node, given):
 
 TAKES_APART = {Subtensor: _picked, IncSubtensor: _assigned, MakeVector: _made, Join: _joined, Split: _same}
 SPLITTERS = {Elemwise: _elementwise, DimShuffle: _same, Sum: _summed, Shape_i: _length, **TAKES_APART}
+
+
+def _is_function(op):
+    """Whether one number takes an elementwise op much longer than a sum."""
+    if type(op) is not Elemwise:
+        return False
+    loop, name = op.scalar_op.loop, str(op.scalar_op.name)
+    if isinstance(loop, str):
+        return COSTS.get(loop, DEFAULT_COST) > 1
+    return op.scalar_op.nin == 1 and name != "sgn" and not name.startswith("convert_to")    # such as the sigmoid
 
 
 def _is_splittable(node):

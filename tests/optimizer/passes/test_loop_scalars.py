@@ -96,7 +96,8 @@ def test_integers_and_mixed_dtypes():
 
 
 def test_what_stays_as_it_is():
-    """Vectors of unknown length or of many numbers, bodies that take nothing apart, and computed positions."""
+    """Vectors of unknown length or of many numbers, bodies that take nothing apart or mostly compute with whole
+    vectors, and computed positions."""
     unknown, long, short = T.dvector(), vector("long", 20), vector("short", 3)
     position = T.lscalar()
     rows, _ = phintys.scan(orbit, outputs_info=unknown, non_sequences=unknown, n_steps=5)
@@ -105,6 +106,9 @@ def test_what_stays_as_it_is():
     compare([long], [rows], numpy.arange(20.0), split=False)
     rows, _ = phintys.scan(lambda state: T.tanh(state) * 2, outputs_info=short, n_steps=5)
     compare([short], [rows], [1.0, 2.0, 3.0], split=False)
+    for whole in (T.tanh, lambda state: sum([state * factor for factor in range(2, 80)])):
+        rows, _ = phintys.scan(lambda state: whole(T.roll(state, 1)), outputs_info=short, n_steps=5)
+        compare([short], [rows], [0.1, 0.2, 0.3], split=False)
     rows, _ = phintys.scan(lambda state, position: T.set_subtensor(state[position], state[0] + 1),
                            outputs_info=short, non_sequences=position, n_steps=5)
     compare([short, position], [rows], [1.0, 2.0, 3.0], 1, split=False)
