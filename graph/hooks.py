@@ -28,3 +28,4 @@ theano_flags_are_set: Any = None    # called when a function is made and THEANO_
 linker_class: Any = None              # Theano's class of linkers that has a name, which Mode.linker shows
 sparse: Any = None                  # loads and returns the module phintys.sparse
 saved_graphs: Any = None            # loads and returns the module phintys.making.saved_graphs
+view_op: Any = None                 # phintys.graph.gradients.view_op.view_op, for graphs that are read

@@ -66,7 +66,7 @@ HOMES = {
         "ops.creation.allocation": "AllocEmpty ARange Eye Tri Bartlett",
         "ops.creation.load_from_disk": "LoadFromDisk",
         "ops.cumulative.convolution": "Convolution",
-        "ops.cumulative.cumulative": "CumOp",
+        "ops.cumulative.cumulative": "CumOp DiffOp",
         "ops.cumulative.product": "Prod ProdWithoutZeros",
         "ops.elementwise.elementwise": "Elemwise",
         "ops.indexing.advanced_subtensor": """
@@ -74,6 +74,7 @@ HOMES = {
             AdvancedBooleanIncSubtensor""",
         "ops.indexing.choose": "Choose",
         "ops.indexing.nonzero": "Nonzero",
+        "ops.indexing.permutation": "PermuteRowElements",
         "ops.indexing.subtensor": "Subtensor IncSubtensor",
         "ops.linalg.diagonal": "ExtractDiag AllocDiag FillDiagonal FillDiagonalOffset",
         "ops.operators": "TensorVariable TensorConstant",
@@ -97,6 +98,7 @@ HOMES = {
         "ops.nnet.crossentropy": """
             CrossentropySoftmaxArgmax1HotWithBias CrossentropySoftmax1HotWithBiasDx CrossentropyCategorical1HotGrad
             CrossentropyCategorical1Hot""",
+        "ops.nnet.prepend": "Prepend_scalar_constant_to_each_row Prepend_scalar_to_each_row",
         "ops.nnet.softmax": "Softmax LogSoftmax SoftmaxWithBias SoftmaxGrad",
     },
     "phintys.tensor.nnet.abstract_conv": {
@@ -206,6 +208,7 @@ HOMES = {
         "ops.nnet.ctc": "ConnectionistTemporalClassification",
     },
     "phintys.tensor.nnet.neighbours": {
+        "ops.pooling.neighbours": "Images2Neibs",
     },
     "phintys.tensor.signal.pool": {
         "ops.pooling.pool": """

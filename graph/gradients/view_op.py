@@ -8,6 +8,7 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING
 
+from phintys.graph import hooks
 from phintys.graph.apply import Apply
 from phintys.graph.op import IdentityOp
 from phintys.graph.valueless_types import disconnected_type, grad_undefined
@@ -276,3 +277,4 @@ def grad_scale(x: _TensorLike, multiplier: float) -> TensorVariable:
 
 
 view_op = ViewOp()
+hooks.view_op = view_op

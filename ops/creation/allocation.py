@@ -9,6 +9,7 @@ import numpy
 from phintys.graph.apply import Apply
 from phintys.graph.config import config
 from phintys.graph.op import Op
+from phintys.graph.public_names import at_home
 from phintys.graph.valueless_types import disconnected_type, grad_undefined
 from phintys.graph.variable import Variable
 from phintys.ops.creation.alloc import Alloc, lengths_of
@@ -215,6 +216,7 @@ class Tri(Eye):
         return TriKernel(numpy.ones((), self.dtype))
 
 
+@at_home
 class Bartlett:
     """`bartlett`, as an object like Theano's op of this name.
 

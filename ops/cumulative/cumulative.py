@@ -11,6 +11,7 @@ from phintys.graph import hooks
 from phintys.graph.apply import Apply
 from phintys.graph.config import config
 from phintys.graph.op import Op
+from phintys.graph.public_names import at_home
 from phintys.ops.creation.allocation import alloc
 from phintys.ops.cumulative.cumulative_kernel import CumulativeKernel
 from phintys.ops.elementwise import scalar
@@ -201,6 +202,7 @@ def cumprod(x, axis=None, dtype=None):
     return CumOp(axis=axis, mode="mul")(x if dtype is None else as_tensor_variable(x).astype(dtype))
 
 
+@at_home
 class DiffOp:
     """`diff` with given ``n`` and ``axis``: what Theano's op of this name computes.
 

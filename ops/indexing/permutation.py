@@ -1,4 +1,5 @@
 """Permutations of the last dimension: ``permute_row_elements``, ``inverse_permutation``."""
+from phintys.graph.public_names import at_home
 from phintys.ops.creation.allocation import arange, zeros
 from phintys.ops.elementwise.scalar import neq, second, switch
 from phintys.ops.identity.equal_lengths import EqualLengths
@@ -10,6 +11,7 @@ from phintys.ops.types.dtypes import integer_dtypes
 from phintys.ops.types.known_length import known_integer
 
 
+@at_home
 class PermuteRowElements:
     """`permute_row_elements`, as an object like Theano's op of this name.
 

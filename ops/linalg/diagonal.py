@@ -7,6 +7,7 @@ from numpy.exceptions import AxisError
 from phintys.graph.apply import Apply
 from phintys.graph.config import config
 from phintys.graph.op import Op
+from phintys.graph.public_names import at_home
 from phintys.ops.creation.alloc import gradient_of_broadcast
 from phintys.ops.creation.allocation import arange
 from phintys.ops.elementwise.scalar import as_dtype, eq, maximum, minimum, switch
@@ -303,6 +304,7 @@ def trace(a, offset=0, axis1=0, axis2=1):
 
 
 # ---- filling one diagonal with a number ------------------------------------------------------------------------------
+@at_home
 class FillDiagonal:
     """`fill_diagonal`, as an object like Theano's op of this name.
 
@@ -317,6 +319,7 @@ class FillDiagonal:
         return fill_diagonal(a, val)
 
 
+@at_home
 class FillDiagonalOffset:
     """`fill_diagonal_offset`, as an object like Theano's op of this name.
 

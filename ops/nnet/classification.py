@@ -120,7 +120,7 @@ def multiclass_hinge_loss(predictions, targets, delta=1):
     Raises
     ------
     TypeError
-        If targets have another rank, or labels are not integers.
+        If targets have another rank, or labels are not integers, or ``delta`` is no scalar.
     ValueError, IndexError
         At run time, if there is not a label for each row, and for a label that is not a valid class.
 
@@ -132,16 +132,24 @@ def multiclass_hinge_loss(predictions, targets, delta=1):
     predictions, targets, delta = map(as_tensor_variable, (predictions, targets, delta))
     if predictions.type.ndim != 2 or targets.type.ndim not in (1, 2):
         raise TypeError(f"rank mismatch between targets and predictions: {targets.type} and {predictions.type}")
+    if delta.type.ndim:
+        raise TypeError(f"delta must be a scalar, got {delta.type}")
     if targets.type.ndim == 1:
         if targets.type.dtype not in discrete_dtypes:
             raise TypeError(f"labels must be integers, got {targets.type}")
         dtype, = sigmoid.output_dtypes((upcast(predictions.type.dtype, delta.type.dtype),))
         predictions, delta = as_dtype(predictions, dtype), as_dtype(delta, dtype)
+        targets = as_dtype(targets, "uint8") if targets.type.dtype == "bool" else targets       # a label, no mask
         targets = EqualLengths.of(targets, [[(targets, 0), (predictions, 0)]])
         right = predictions[arange(shape_i(predictions, 0)), targets]
-        wrong = set_subtensor(right, -float("inf"))
+        margins = _margins(predictions, right, delta)
+        margins = set_subtensor(margins[arange(shape_i(predictions, 0)), targets], 0)
     else:
         wanted = eq(targets, 1)
-        right = sum_over(switch(wanted, predictions, 0), axis=1)
-        wrong = switch(wanted, -float("inf"), predictions)
-    return relu(max_over(wrong, axis=1) - right + delta)
+        margins = switch(wanted, 0, _margins(predictions, sum_over(switch(wanted, predictions, 0), axis=1), delta))
+    return relu(max_over(margins, axis=1))
+
+
+def _margins(predictions, right, delta):
+    """What the hinge loss is the maximum of in each row: no infinities, which modes for debugging would report."""
+    return predictions - dimshuffle(right, [0, "x"]) + delta

@@ -1,4 +1,5 @@
 """Prepending a constant column to a matrix: Theano's ``Prepend_scalar_...`` ops."""
+from phintys.graph.public_names import at_home
 from phintys.ops.creation.allocation import alloc
 from phintys.ops.elementwise.scalar import as_dtype
 from phintys.ops.shape.join import join
@@ -50,6 +51,7 @@ def prepend_1_to_each_row(mat):
     return prepend_scalar_to_each_row(1.0, mat)
 
 
+@at_home
 class Prepend_scalar_to_each_row:
     """`prepend_scalar_to_each_row`, as an object like Theano's op of this name.
 
@@ -63,6 +65,7 @@ class Prepend_scalar_to_each_row:
         return prepend_scalar_to_each_row(val, mat)
 
 
+@at_home
 class Prepend_scalar_constant_to_each_row:
     """`prepend_scalar_to_each_row` for a given number, as an object like Theano's op of this name.
 

@@ -2,8 +2,10 @@
 
 Rows are gathered by two tables of positions, one for each dimension; so the gradient adds them where patches overlap.
 """
+from phintys.graph.public_names import at_home
 from phintys.ops.creation.allocation import arange, zeros
 from phintys.ops.elementwise.elementwise_functions import and_, eq, ge, gt, maximum
+from phintys.ops.elementwise.scalar import as_dtype
 from phintys.ops.identity.assertion import Check
 from phintys.ops.identity.equal_lengths import EqualLengths
 from phintys.ops.indexing.inc_subtensor import set_subtensor
@@ -125,8 +127,10 @@ def neibs2images(neibs, neib_shape, original_shape, mode="valid"):
     neibs, sizes = as_tensor_variable(neibs), _positive("neib_shape", neib_shape)
     if neibs.type.ndim != 2:
         raise TypeError(f"neibs2images takes a matrix, got {neibs} of type {neibs.type}")
-    lengths = [Check("neibs2images: the lengths of images must not be negative")(length, ge(length, 0))
+    lengths = [as_dtype(as_tensor_variable(length), "int64")            # so that their products are, too
                for length in _numbers("the shape of images", original_shape, 4)]
+    lengths = [Check("neibs2images: the lengths of images must not be negative")(length, ge(length, 0))
+               for length in lengths]
     images, channels, *lengths = lengths
     if mode == "valid":
         fits = Check("neibs2images: neib_shape and the shape of images not consistent")
@@ -143,7 +147,7 @@ def neibs2images(neibs, neib_shape, original_shape, mode="valid"):
 
 
 def _numbers(name, value, count):
-    """The numbers of a vector of integers, which has so many; ints if it is a constant."""
+    """The numbers of a vector of integers, which has so many: ints if it is a constant, or int64."""
     vector = as_tensor_variable(value)
     if vector.type.ndim != 1 or vector.type.dtype not in integer_dtypes:
         raise TypeError(f"{name} must be a vector of integers, got {vector} of type {vector.type}")
@@ -151,7 +155,7 @@ def _numbers(name, value, count):
         raise TypeError(f"{name} must contain {count} elements, got {vector.type.shape[0]}")
     if vector.type.shape[0] is None:
         vector = EqualLengths.of(vector, [[(vector, 0), count]])
-    return numbers_of(vector, count)
+    return [number if isinstance(number, int) else as_dtype(number, "int64") for number in numbers_of(vector, count)]
 
 
 def _positive(name, value):
@@ -176,6 +180,7 @@ def _fitting(mode, axis, length, size, step, shift):
                  "TypeError")(length, and_(ge(length, size), eq((length + 2 * shift - size) % step, 0)))
 
 
+@at_home
 class Images2Neibs:
     """`images2neibs` of a given mode, as an object like Theano's op of this name.
 

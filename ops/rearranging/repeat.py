@@ -10,6 +10,7 @@ import numpy
 
 from phintys.graph.apply import Apply
 from phintys.graph.op import Op
+from phintys.graph.public_names import at_home
 from phintys.graph.valueless_types import disconnected_type
 from phintys.graph.variable import Constant, Variable
 from phintys.ops.creation.allocation import Alloc
@@ -308,6 +309,7 @@ def tile(x, reps, ndim=None):
     return reshape(_tiling(dimshuffle(x, order), *whole), tiled)
 
 
+@at_home
 class Tile:
     """Theano's older form of `tile`, whose repetitions are a vector, one for each dimension.
 

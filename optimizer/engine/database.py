@@ -95,7 +95,6 @@ class Family:
         return [rewrite for rewrite in self.rewrites if query.wants(rewrite.tags | self.tags)]
 
 
-@at_home
 def _names(tags):
     for tag in tags:
         if not isinstance(tag, str):
@@ -103,6 +102,7 @@ def _names(tags):
     return tags
 
 
+@at_home
 class Query:
     """Included and excluded tags. Hashable by them and ``extra``, so that its selection is computed once.
 

@@ -165,6 +165,20 @@ def test_what_has_no_row_stays():
     assert at_home(Doubled) is Doubled and Doubled.__module__ == __name__ == defined_in(Doubled)
 
 
+def test_an_op_that_became_a_composition_is_read_as_what_it_composes(monkeypatch):
+    class Composed:
+        def __call__(self, value):
+            return value + value
+
+    written = pickle.dumps((x, T.exp(Doubled()(x)).sum()))
+    with monkeypatch.context() as later:
+        later.setitem(globals(), "Doubled", Composed)
+        read, result = pickle.loads(written)
+    numpy.testing.assert_allclose(phintys.function([read], result)([[1.0, 2.0]]), numpy.exp(2) + numpy.exp(4))
+    assert "Doubled" not in phintys.pp(result)
+    assert pickle.loads(pickle.dumps(result)).type == result.type
+
+
 def test_a_pickle_is_read_by_a_process_that_has_imported_nothing():
     program = "import pickle, sys; print(pickle.load(sys.stdin.buffer)([[1.0, 2.0, 3.0]]))"
     run = subprocess.run([sys.executable, "-c", program], input=pickle.dumps(function(2 * x)), capture_output=True,

@@ -194,6 +194,19 @@ def test_multiclass_hinge_loss():
             phintys.function([v := T.dmatrix()], multiclass_hinge_loss(v, labels))(rows)
 
 
+@pytest.mark.parametrize("mode", [None, "DebugMode", phintys.compile.NanGuardMode()], ids=["default", "debug", "guard"])
+def test_hinge_loss_of_booleans_has_no_infinities(mode):
+    x, y = values((5, 2)), numpy.array([0, 1, 1, 0, 1], "bool")
+    v, labels = T.dmatrix(), T.vector(dtype="bool")
+    function = phintys.function([v, labels], multiclass_hinge_loss(v, labels), mode=mode)
+    numpy.testing.assert_allclose(function(x, y), hinge_reference(x, y.astype(int)))
+    assert function(x[:1, :1], [False]) == 0
+    with pytest.raises(IndexError, match="index 1 is out of bounds for axis 1 with size 1"):
+        function(x[:1, :1], [True])
+    with pytest.raises(TypeError, match="delta must be a scalar"):
+        multiclass_hinge_loss(v, labels, [1, 2])
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 def test_hinge_loss_of_any_layout(dtype, layout):

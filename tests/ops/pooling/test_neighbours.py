@@ -130,6 +130,17 @@ def response_normalization(x, alpha=1e-4, k=2, beta=0.75, n=5):
     return x / scale ** beta
 
 
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "uint64"])
+def test_products_of_lengths_do_not_wrap(dtype):
+    x, patch, lengths = values((2, 3, 12, 24)), numpy.array([12, 12], dtype), numpy.array([2, 3, 12, 24], dtype)
+    images, matrix, size, shape = T.tensor4(), T.dmatrix(), T.vector(dtype=dtype), T.vector(dtype=dtype)
+    rows = phintys.function([images, size], images2neibs(images, size))(x, patch)
+    numpy.testing.assert_array_equal(rows, reference(x, (12, 12)))
+    back = phintys.function([matrix, size, shape], neibs2images(matrix, size, shape))
+    numpy.testing.assert_array_equal(back(rows, patch, lengths), x)
+    numpy.testing.assert_array_equal(neibs2images(rows, (12, 12), (2, 3, 12, 24)).eval(), x)
+
+
 def test_response_normalization_across_channels():
     def expected(x):
         squares = numpy.pad(x ** 2, ((0, 0), (2, 2), (0, 0), (0, 0)))
