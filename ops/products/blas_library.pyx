@@ -8,7 +8,7 @@ import importlib.machinery
 import importlib.util
 import os
 import sys
-from threading import Lock
+from threading import RLock
 
 cimport numpy as cnp
 from libc.limits cimport INT_MAX
@@ -35,7 +35,9 @@ LETTERS = {cnp.NPY_FLOAT32: "s", cnp.NPY_FLOAT64: "d", cnp.NPY_COMPLEX64: "c", c
 
 cdef dict capsules = None, lapack_capsules = None
 cdef str title = None
-LOADING = Lock()
+LOADING = RLock()
+if hasattr(os, "register_at_fork"):     # a child has no thread that would release it, nor one that goes on loading
+    os.register_at_fork(before=LOADING.acquire, after_in_parent=LOADING.release, after_in_child=LOADING.release)
 limit = os.environ.get("OPENBLAS_NUM_THREADS", "")
 phintys_expect_threads(int(limit) if limit.isdigit() and 0 < int(limit) < INT_MAX else INT_MAX)
 
@@ -110,14 +112,20 @@ cdef BlasFunctions blas_functions(int typenum) except *:
     return functions
 
 
-cdef void* library_function(str name, int typenum) except NULL:
+cdef int load_lapack() except -1:
     global lapack_capsules
+    with LOADING:
+        if lapack_capsules is None:
+            load()
+            lapack_capsules = load_module("cython_lapack").__pyx_capi__
+    return 0
+
+
+cdef void* library_function(str name, int typenum) except NULL:
     if typenum not in LETTERS:
         raise TypeError(f"LAPACK has no functions for NumPy type number {typenum}")
-    if capsules is None:
-        load()
     if lapack_capsules is None:
-        lapack_capsules = load_module("cython_lapack").__pyx_capi__
+        load_lapack()
     name = LETTERS[typenum] + name
     capsule = capsules[name] if name in capsules else lapack_capsules[name]
     return PyCapsule_GetPointer(capsule, PyCapsule_GetName(capsule))

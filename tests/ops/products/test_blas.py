@@ -1,4 +1,5 @@
 """Products: dot in every pairing, dtype and layout; tensordot and outer; scaled and accumulated products; BLAS."""
+import os
 import subprocess
 import sys
 import threading
@@ -311,6 +312,24 @@ def test_threads_meet_at_the_first_product():
         with ThreadPoolExecutor(4) as threads:
             for found in threads.map(first, [numpy.ones((600, 600), x.type.dtype)] * 4):
                 assert (found == 600).all()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no process forks")
+def test_a_fork_waits_until_a_thread_has_loaded_the_library():
+    """The child would wait for that thread, which it does not have."""
+    program = ("import os, signal, threading, time, numpy, phintys, phintys.tensor as T\n"
+               "from phintys.ops.products import blas_library\n"
+               "x = T.matrix(); f = phintys.function([x], T.dot(x, x)); a = numpy.ones((400, 400))\n"
+               "load, begun, forking = blas_library.load_module, threading.Event(), threading.Event()\n"
+               "def load_slowly(*names):\n"
+               "    begun.set(); forking.wait(); time.sleep(0.1); return load(*names)\n"
+               "blas_library.load_module = load_slowly; os.register_at_fork(before=forking.set)\n"
+               "thread = threading.Thread(target=f, args=(a,)); thread.start(); begun.wait()\n"
+               "child = os.fork()\n"
+               "if not child:\n"
+               "    signal.alarm(20); os._exit(not (f(a) == 400).all())\n"
+               "thread.join(); assert os.waitpid(child, 0)[1] == 0")
+    subprocess.run([sys.executable, "-W", "ignore::DeprecationWarning", "-c", program], check=True)
 
 
 def test_threads_ask_for_the_number_of_threads_while_one_loads_the_library(tmp_path):
