@@ -5,7 +5,7 @@ from libc.string cimport memcpy
 from numpy cimport npy_intp
 
 from phintys.ops.native.asking cimport data_without_gaps
-from phintys.ops.native.integers cimport integer_at
+from phintys.ops.native.integers cimport integer_at, shape_of
 from phintys.ops.native.sets cimport PHINTYS_SETS, usable_set
 from phintys.vm.abi cimport BOUND, Cell, Context, Kernel, allocate, cell_size, parallel, scratch
 from phintys.vm.thresholds cimport LONG_CUMULATIVE
@@ -90,6 +90,12 @@ cdef class PowerSumsKernel(Kernel):
 
     cdef int prepare(self, Context* context, Cell** operands) except -1 nogil:
         cdef npy_intp terms = integer_at(operands[2], 0)
+        cdef int axis
+        for axis in range(operands[0].ndim):
+            if operands[0].shape[axis] != operands[1].shape[axis]:
+                with gil:
+                    raise ValueError(f"PowerSums: the factors have shape {shape_of(operands[0])}, the numbers whose "
+                                     f"powers they are for {shape_of(operands[1])}")
         allocate(context, operands[3], &terms)
         scratch(context, 2 * rounded(cell_size(operands[0]) * operands[0].itemsize) + rounded(terms * sizeof(double)))
         return cell_size(operands[0]) * (terms + MULTIPLICATIONS) >= LONG_CUMULATIVE * MULTIPLICATIONS

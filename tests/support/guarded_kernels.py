@@ -1,7 +1,8 @@
 """Kernels whose operands and scratch memory lie beside pages that cannot be touched (`config.guards`).
 
 All kernels of the table ``kernel_cases``, then poolings, products and draws of random shapes. They must compute what
-they compute elsewhere; one that reads or writes outside of its memory ends the process, after its title was printed:
+they compute elsewhere; one that reads or writes outside of its memory ends the process, after its title was printed.
+Kernels also get operands of lengths that do not match and numbers that are not finite: these may raise.
 
     python -I tests/support/guarded_kernels.py SEED COUNT GUARDS WORKERS
 """
@@ -39,7 +40,41 @@ def check_kernel(kernel, inputs, layouts, where, workers):
     same(run_kernel(kernel, [guarded(array, where) for array in inputs], layouts, workers), expected)
 
 
-def check_cases(where, workers):
+def with_other_length(array, rng):
+    """The array with another length in one dimension: its elements again and again."""
+    axis = int(rng.integers(array.ndim))
+    length = array.shape[axis]
+    other = int(rng.choice([0, 1, max(length - 1, 0), length + 1, 2 * length + 70]))
+    if length == 0:
+        return numpy.zeros([*array.shape[:axis], other, *array.shape[axis + 1:]], array.dtype)
+    return numpy.ascontiguousarray(array.take(numpy.arange(other) % length, axis))
+
+
+def with_other_numbers(array, rng):
+    """The array with an element, or all, that is 0, not finite, or large."""
+    array = array.copy()
+    if array.size:
+        array.reshape(-1)[slice(None) if rng.random() < 0.3 else int(rng.integers(array.size))] = rng.choice(
+            [numpy.nan, numpy.inf, -numpy.inf, 0, 1e4])
+    return array
+
+
+def check_other_operands(kernel, inputs, layouts, where, workers, rng):
+    """Operands of which one or two have other lengths or numbers; what they are is printed."""
+    values = [numpy.asarray(array) for array in inputs]
+    for at in rng.integers(len(values), size=int(rng.integers(1, 3))) if values else ():
+        if values[at].ndim and (values[at].dtype.kind not in "fc" or rng.random() < 0.5):
+            values[at] = with_other_length(values[at], rng)
+        elif values[at].dtype.kind in "fc":
+            values[at] = with_other_numbers(values[at], rng)
+    print([array.shape for array in values], [array for array in values if array.size < 9], flush=True)
+    try:
+        run_kernel(kernel, [guarded(array, where) for array in values], layouts, workers)
+    except Exception:
+        pass
+
+
+def check_cases(where, workers, rng, times):
     """Each kernel of the table, except those whose memory nothing writes; factorizations of NaN, too."""
     for position, (name, *_) in enumerate(CASES):
         kernel, inputs, layouts, _ = made(position)
@@ -53,6 +88,8 @@ def check_cases(where, workers):
                 check_kernel(kernel, nan, layouts, where, workers)
             except (ValueError, numpy.linalg.LinAlgError):          # which is its answer
                 pass
+        for _ in range(times):
+            check_other_operands(kernel, inputs, layouts, where, workers, rng)
 
 
 def check_function(title, where, make, arguments):
@@ -131,7 +168,7 @@ def draws(rng):
 
 def main(seed, count, where, workers):
     rng = numpy.random.default_rng(int(seed))
-    check_cases(where, int(workers))
+    check_cases(where, int(workers), rng, int(count) // 5)
     with phintys.config.change_flags(workers=int(workers)):
         for _ in range(int(count)):
             for make_case in (pooling, pooling, product, draws):

@@ -1,4 +1,4 @@
-"""`config.guards`: all kernels, and poolings, products and draws of random shapes, read and write only their memory."""
+"""`config.guards`: all kernels, also with operands that do not match, read and write only their memory."""
 import subprocess
 import sys
 from pathlib import Path

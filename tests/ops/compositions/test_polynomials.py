@@ -70,3 +70,13 @@ def test_distinct_elements_by_the_standard_names():
 def test_mistakes(build, error, message):
     with pytest.raises(error, match=message):
         build(T.dvector("p"))
+
+
+def test_derivatives_of_another_length_are_refused():
+    """As many numbers were read as they are, and so beside the memory of those of which they are derivatives."""
+    p, x, g = T.dvectors("p", "x", "g")
+    f = phintys.function([p, x, g], T.Lop(T.polyval(p, x), p, g))
+    assert (f(numpy.ones(3), numpy.arange(3.0), numpy.ones(3)) == [5, 3, 3]).all()
+    for length in (2, 4, 5000):
+        with pytest.raises(ValueError, match=rf"PowerSums: the factors have shape \({length},\), .* \(3,\)"):
+            f(numpy.ones(3), numpy.arange(3.0), numpy.ones(length))
