@@ -419,7 +419,7 @@ def bartlett(M):
         raise TypeError(f"Bartlett only works on integer input, got {M} of type {M.type}")
     last = scalar.as_dtype(M, "int64") - 1
     distance = abs(2 * arange(last + 1) - last)                     # twice the distance from the middle
-    return 1 - distance / scalar.maximum(last, 1)                   # a single point is the middle
+    return 1 - distance / scalar.as_dtype(scalar.maximum(last, 1), "float64")           # a single point is the middle
 
 
 bartlett_ = bartlett

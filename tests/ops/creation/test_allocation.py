@@ -141,6 +141,15 @@ def test_bad_graphs():
             build()
 
 
+def test_bartlett_is_of_float64_whatever_floatx_is():
+    with phintys.config.change_flags(floatX="float32"):
+        for letter in "bil":
+            number = T.scalar(dtype=numpy.dtype(letter).name)
+            result = phintys.function([number], bartlett(number))(5)
+            assert result.dtype == bartlett(number).type.dtype == "float64"
+            numpy.testing.assert_array_equal(result, numpy.bartlett(5))
+
+
 def test_bad_runs():
     x, n = variable_for(values(3)), TensorType("int64", ())()
     function = phintys.function([x, n], alloc(x, 2, n))
