@@ -77,7 +77,8 @@ def minimum_by_loop(method: str, options: Mapping[str, Any], values: Callable[..
         along = -Solve(on_error="nan")(bends, gradient)
         return {"along": T.switch(T.lt(T.dot(along, gradient), 0), along, -gradient)}, _truth(True)
 
-    next_direction = {"BFGS": _by_curvature, "CG": _conjugate, "L-BFGS": _by_pairs}.get(method, newton)
+    next_direction = {"BFGS": _by_curvature, "CG": _conjugate,
+                      "L-BFGS": lambda *given: (by_pairs(*given), _truth(True))}.get(method, newton)
 
     def is_minimum(gradient, f=None, before=None, moved=None):
         """Whether the criterion of the method holds at a point, after a step if there was one."""
@@ -160,12 +161,15 @@ def _by_curvature(state, moved, gradient):
     return {"along": -T.dot(inverse, gradient), "inverse": inverse}, _truth(True)
 
 
-def _by_pairs(state, moved, gradient):
-    """The direction by the last steps and changes of the gradient, and that it can be taken."""
+def by_pairs(state: Mapping[str, Any], moved: Variable, gradient: Variable, free: Any = True) -> dict[str, Any]:
+    """The direction by the last steps and changes of the gradient, of the unknowns that are free."""
     change = gradient - state["gradient"]
     is_usable = T.gt(T.dot(change, moved), EPSILON * T.dot(change, change))
     moves, changes = [T.switch(is_usable, T.concatenate([state[name][1:], row[None]]), state[name])
                       for name, row in (("moves", moved), ("changes", change))]
+    found = {"moves": moves, "changes": changes}
+    if free is not True:
+        moves, changes, gradient = [T.switch(free, rows, 0.0) for rows in (moves, changes, gradient)]
     products = T.sum(moves * changes, axis=1)
     is_pair = T.gt(products, 0)
     weights = T.switch(is_pair, 1 / T.switch(is_pair, products, 1.0), 0.0)
@@ -177,7 +181,7 @@ def _by_pairs(state, moved, gradient):
     along = along * T.switch(is_pair[-1], products[-1] / T.switch(T.gt(size, 0), size, 1.0), 1.0)
     for number in range(PAIRS):
         along = along + (shares.pop() - weights[number] * T.dot(changes[number], along)) * moves[number]
-    return {"along": -along, "moves": moves, "changes": changes}, _truth(True)
+    return {"along": -along, **found}
 
 
 def _conjugate(state, moved, gradient):

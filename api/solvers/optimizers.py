@@ -19,6 +19,7 @@ from phintys.graph.valueless_types import DisconnectedType, disconnected_type
 from phintys.ops.graphs.ifelse import ifelse
 from phintys.ops.graphs.inner_graph import InnerGraphOp
 from phintys.ops.graphs.op_from_graph import OpFromGraph
+from phintys.solvers.box_loops import minimum_in_box
 from phintys.solvers.fixed_points import fixed_point_by_loop
 from phintys.solvers.minimum_loops import minimum_by_loop
 from phintys.solvers.root_loops import root_by_loop as scalar_root_by_loop
@@ -221,9 +222,9 @@ class Minimum(Optimizer):
     def by_loop(self, values: Any, *inputs: Any) -> Any:
         """As SciPy, but where its first search along a line fails all is done again by SciPy, which has another one."""
         found = minimum_by_loop(self.method, self.options, values, inputs[0], len(self.local_outputs))
-        if found is None:
-            return None
-        point, converged, failed = found
+        return found and self._or_by_scipy(*found, *inputs)
+
+    def _or_by_scipy(self, point, converged, failed, *inputs):
         return [ifelse(failed, other, ours) for other, ours in zip(self(*inputs, return_list=True), (point, converged))]
 
     def solved(self, values: Any, start: Any, options: Any) -> Any:
@@ -239,6 +240,25 @@ class Minimum(Optimizer):
         options = {**options, "method": OF_SCIPY.get(options["method"], options["method"])}
         found = minimize(partial(values.number, 0), start, **derivatives, **options)
         return found.x, found.success
+
+
+class BoxMinimum(Minimum):
+    """The same between bounds, which are the last two arguments: of the unknown's type and shape."""
+
+    def condition(self) -> Any:
+        """The gradient, or how far the unknown is from the bound that holds it."""
+        unknown, *_, low, high = self.local_inputs
+        slope = grad(self.local_outputs[0], unknown, disconnected_inputs="ignore")
+        ahead = unknown - slope
+        return T.switch(T.le(ahead, low), unknown - low, T.switch(T.ge(ahead, high), unknown - high, slope))
+
+    def by_loop(self, values: Any, *inputs: Any) -> Any:
+        found = minimum_in_box(self.options, values, inputs[0], *inputs[-2:]) if self.method == "L-BFGS-B" else None
+        return found and self._or_by_scipy(*found, *inputs)
+
+    def solved(self, values: Any, start: Any, options: Any) -> Any:
+        low, high = [bound.flatten().tolist() for bound in values.arguments[-2:]]
+        return super().solved(values, start, {**options, "bounds": list(zip(low, high))})
 
 
 class ScalarMinimum(Optimizer):

@@ -3,10 +3,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy
+
 from phintys import tensor as T
 from phintys.graph.toposort import io_toposort
 from phintys.graph.traversal import clone_replace, graph_inputs
 from phintys.graph.variable import Constant, Variable
+from phintys.ops.identity.assertion import Assert
 from phintys.ops.loops.building import dependents
 
 if TYPE_CHECKING:
@@ -44,7 +47,7 @@ def problem_of(name: str, function: Callable[..., Any], unknowns: Sequence[Varia
     if value.type.dtype in T.complex_dtypes:
         raise TypeError(f"{name}: the function must return real numbers, got {value} of type {value.type}")
     value = T.cast(value, "float64")
-    outer = [leaf for leaf in graph_inputs([value]) if not isinstance(leaf, Constant) and leaf not in unknowns]
+    outer = [leaf for leaf in leaves_of(value) if leaf not in unknowns]
     inner = [leaf.type() for leaf in outer]
     return Problem(list(unknowns), inner, outer, clone_replace(value, dict(zip(outer, inner))))
 
@@ -77,6 +80,41 @@ def start_of(name: str, x: Any) -> Variable:
         raise TypeError(f"{name}: complex numbers are not supported, got {x} of type {x.type}")
     # What is a solution of the first step need not have the lengths of 1 that the start's type knows.
     return T.unbroadcast(T.cast(x, "float64"), *range(x.type.ndim))
+
+
+def bounds_of(bounds: Any, start: Variable) -> list[Variable]:
+    """The least and the largest values of unknowns, in the shape of the start.
+
+    Raises
+    ------
+    ValueError
+        For what is neither pairs nor an object with ``lb`` and ``ub``, and for bounds that cross.
+    """
+    if hasattr(bounds, "lb") and hasattr(bounds, "ub"):
+        limits = bounds.lb, bounds.ub
+    else:
+        try:
+            lows, highs = zip(*[(low, high) for low, high in bounds])
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"minimize: bounds must be pairs of a least and largest value, got {bounds!r}") from error
+        limits = [[none if value is None else value for value in values]
+                  for values, none in ((lows, -numpy.inf), (highs, numpy.inf))]
+    low, high = [T.cast(T.as_tensor_variable(limit), "float64") for limit in limits]
+    if max(low.type.ndim, high.type.ndim) > start.type.ndim:
+        raise ValueError(f"minimize: bounds of {max(low.type.ndim, high.type.ndim)} dimensions for {start.type.ndim} "
+                         "of x0")
+    known = [limit.eval() for limit in (low, high) if not leaves_of(limit)]
+    message = "minimize: an upper bound is less than the lower one"
+    if len(known) == 2 and not numpy.all(known[0] <= known[1]):
+        raise ValueError(message)
+    if len(known) < 2:
+        low = Assert(message)(low, T.all(T.le(low, high)))
+    return [T.unbroadcast(T.zeros_like(start) + limit, *range(start.type.ndim)) for limit in (low, high)]
+
+
+def leaves_of(value: Variable) -> list[Variable]:
+    """The variables without owners that a value is computed from."""
+    return [leaf for leaf in graph_inputs([value]) if not isinstance(leaf, Constant)]
 
 
 def replaced(outputs: Any, old: Sequence[Variable], new: Sequence[Variable]) -> Any:

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from phintys import tensor as T
 from phintys.graph.gradients.gradient import grad
-from phintys.solvers.optimizers import FixedPoint, Minimum, Root, ScalarRoot
-from phintys.solvers.problem import problem_of, start_of
+from phintys.solvers.optimizers import BoxMinimum, FixedPoint, Minimum, Root, ScalarRoot
+from phintys.solvers.problem import bounds_of, problem_of, start_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from phintys.graph.variable import Variable
 
 WITH_GRADIENT = ("L-BFGS", "CG", "BFGS", "L-BFGS-B", "TNC", "SLSQP")
+WITH_BOUNDS = ("Nelder-Mead", "Powell", "L-BFGS-B", "TNC", "SLSQP", "COBYLA", "COBYQA", "trust-constr")
 WITH_HESSIAN = ("Newton", "Newton-CG", "dogleg", "trust-ncg", "trust-krylov", "trust-exact", "trust-constr")
 
 
@@ -168,8 +169,8 @@ def fixed_point(func: Callable[..., Any], x0: Any, args: Sequence[Any] = (), xto
     return Solution(*op.solution(start, *problem.outer))
 
 
-def minimize(fun: Callable[..., Any], x0: Any, args: Sequence[Any] = (), method: str = "BFGS",
-             tol: float | None = None, options: Any = None) -> Solution:
+def minimize(fun: Callable[..., Any], x0: Any, args: Sequence[Any] = (), method: str | None = None,
+             tol: float | None = None, options: Any = None, bounds: Any = None) -> Solution:
     """Find where a function of real numbers is smallest.
 
     Parameters
@@ -178,25 +179,34 @@ def minimize(fun: Callable[..., Any], x0: Any, args: Sequence[Any] = (), method:
         Takes the unknown and ``args``, as variables, and returns a number.
     x0 : tensor-like
     args : sequence of tensor-like
-    method : str
-        One of ``scipy.optimize.minimize``, or "L-BFGS" or "Newton". "BFGS", "CG", "Newton-CG" and "Nelder-Mead" run as
-        loops of the compiled function, with SciPy's steps; the first three call SciPy where their search along a line
-        fails. The others call SciPy. Each is given the derivatives that it uses. "L-BFGS" (with ``gtol``, ``ftol`` and
-        ``maxiter`` of "L-BFGS-B") and "Newton" (with the options of "Newton-CG") are loops, too; they are followed by
-        SciPy's methods where their search fails. "Newton" solves with the Hessian where this leads down, and goes
-        against the gradient elsewhere.
+    method : str, optional
+        One of ``scipy.optimize.minimize``, or "L-BFGS" or "Newton"; by default "BFGS", or "L-BFGS-B" with bounds.
+        "BFGS", "CG", "Newton-CG" and "Nelder-Mead" run as loops of the compiled function, with SciPy's steps; the first
+        three call SciPy where their search along a line fails. The others call SciPy. Each is given the derivatives
+        that it uses. "L-BFGS" (with ``gtol``, ``ftol`` and ``maxiter`` of "L-BFGS-B") and "Newton" (with the options of
+        "Newton-CG") are loops, too; they are followed by SciPy's methods where their search fails. "Newton" solves with
+        the Hessian where this leads down, and goes against the gradient elsewhere.
     tol, options
         As for SciPy's function.
+    bounds : sequence of pairs, or object with ``lb`` and ``ub``, optional
+        The least and the largest value of each unknown, numbers or variables; None or an infinite number for none. They
+        are broadcast to the shape of ``x0``. "L-BFGS-B" with bounds is a loop with projected steps of its own, and
+        SciPy's criteria.
 
     Returns
     -------
     Solution
-        See `root`; the derivatives are those of the point where the gradient is 0.
+        See `root`; the derivatives are those of the point where the gradient is 0. An unknown that a bound holds has
+        the derivative of this bound.
 
     Raises
     ------
     TypeError
         If the function does not return a number.
+    ValueError
+        For a method that takes no bounds, and for bounds that are no pairs, or cross.
+    AssertionError
+        In a call, if bounds that were not known before cross.
 
     Examples
     --------
@@ -205,7 +215,12 @@ def minimize(fun: Callable[..., Any], x0: Any, args: Sequence[Any] = (), method:
     >>> x.eval({target: [1.0, 2.0]}).round(6)
     array([1., 2.])
     """
+    method = method or ("BFGS" if bounds is None else "L-BFGS-B")
     start = start_of("minimize", x0)
+    if bounds is not None:
+        if method not in WITH_BOUNDS:
+            raise ValueError(f"minimize: {method!r} takes no bounds; methods that do are {', '.join(WITH_BOUNDS)}")
+        bounds = bounds_of(bounds, start)
     problem = problem_of("minimize", fun, [start.type()], args)
     unknown, = problem.unknowns
     if problem.value.type.ndim:
@@ -218,5 +233,9 @@ def minimize(fun: Callable[..., Any], x0: Any, args: Sequence[Any] = (), method:
         count = unknown.size
         bends = T.hessian(problem.value, unknown, disconnected_inputs="ignore")
         outputs.append(T.reshape(bends, (count, count), ndim=2))
+    if bounds is not None:
+        op = BoxMinimum([unknown, *problem.parameters, unknown.type(), unknown.type()], outputs, method,
+                        _options(tol, options))
+        return Solution(*op.solution(start, *problem.outer, *bounds))
     op = Minimum([unknown, *problem.parameters], outputs, method, _options(tol, options))
     return Solution(*op.solution(start, *problem.outer))

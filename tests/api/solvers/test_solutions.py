@@ -111,7 +111,13 @@ def test_inside_a_loop():
     (lambda: solvers.root(lambda x: x * 1j, [1.0]), TypeError, "root: the function must return real numbers"),
     (lambda: solvers.minimize(lambda x: x, [1.0]), TypeError, "minimize: the function must return a number"),
     (lambda: solvers.fixed_point(T.cos, 1.0, method="no"), ValueError, "method must be 'del2' or 'iteration'"),
-    (lambda: solvers.root_scalar(T.cos), TypeError, "bracket or x0 must be given")])
+    (lambda: solvers.root_scalar(T.cos), TypeError, "bracket or x0 must be given"),
+    (lambda: solvers.minimize(T.sum, [1.0], method="CG", bounds=[(0, 1)]), ValueError, "'CG' takes no bounds; methods"),
+    (lambda: solvers.minimize(T.sum, [1.0], bounds=[(0, 1, 2)]), ValueError, "bounds must be pairs of a least and"),
+    (lambda: solvers.minimize(T.sum, [1.0], bounds=3), ValueError, "bounds must be pairs of a least and largest"),
+    (lambda: solvers.minimize(T.sum, [1.0], bounds=[]), ValueError, "bounds must be pairs of a least and largest"),
+    (lambda: solvers.minimize(T.sum, 1.0, bounds=[(0, 1)]), ValueError, "bounds of 1 dimensions for 0 of x0"),
+    (lambda: solvers.minimize(T.sum, [1.0], bounds=[(1, 0)]), ValueError, "upper bound is less than the lower one")])
 def test_mistakes(call, error, message):
     with pytest.raises(error, match=message):
         call()
@@ -170,3 +176,61 @@ def test_a_simplex_of_other_shapes_and_its_derivatives():
     assert success and slope.tolist() == [[1.0, 0.0]]
     single = phintys.function([], solvers.minimize(lambda x: T.sqr(x - 3), 0.0, method="Nelder-Mead"))()
     numpy.testing.assert_allclose(single[0], 3.0, atol=1e-4)
+
+
+# ---- bounds ----------------------------------------------------------------------------------------------------------
+BOXES = {
+    "none active": [(-9, 9), (-9, 9), (-9, 9)],
+    "one active": [(-9, 0.5), (None, None), (-9, 9)],
+    "one-sided": [(None, 0.2), (0.7, None), (None, None)],
+    "fixed": [(0.3, 0.3), (-1, 1), (2, 2)],
+    "all active": [(2, 3), (-3, -2), (5, 6)],
+    "infinite": [(-numpy.inf, 0.2), (0.7, numpy.inf), (-numpy.inf, numpy.inf)],
+}
+
+
+@pytest.mark.parametrize("box", BOXES)
+def test_minima_between_bounds_are_those_of_scipy(box):
+    """Starts are inside and outside."""
+    draw, x, bounds = numpy.random.default_rng(3), T.dvector("x"), BOXES[box]
+    for name in ("bowl", "valley", "hill", "flat"):
+        objective = VALLEYS[name]
+        f = phintys.function([x], list(solvers.minimize(objective, x, bounds=bounds, options={"gtol": 1e-7})))
+        g = phintys.function([x], [objective(x), T.grad(objective(x), x)])
+        for scale in (1, 10):
+            start = scale * draw.normal(size=3)
+            wanted = scipy.optimize.minimize(g, start, jac=True, bounds=bounds, options={"gtol": 1e-7})
+            found, success = f(start)
+            assert success == wanted.success, (name, start)
+            assert all([(low is None or low <= value) and (high is None or value <= high)
+                        for value, (low, high) in zip(found, bounds)])
+            assert g(found)[0] <= wanted.fun + 1e-7 * max(1, abs(wanted.fun)), (name, start)
+            if name != "flat":
+                numpy.testing.assert_allclose(found, wanted.x, atol=2e-3)
+
+
+@pytest.mark.parametrize("method", ["L-BFGS-B", "SLSQP"])
+def test_derivatives_with_bounds_that_hold(method):
+    """Of the free unknowns by what the objective reads; of the others, by their bounds."""
+    a, low, high = T.dvector("a"), T.dscalar("low"), T.dscalar("high")
+    target = T.stack([a[0] * a[1], a[1] ** 2, a[0]])
+    found = solvers.minimize(lambda x: (T.sqr(x - target) * [1, 2, 3]).sum() + x[0] * x[1], T.zeros(3), method=method,
+                             bounds=[(None, None), (low, None), (None, high)], options={"ftol": 1e-14}).x
+    rows = T.jacobian(found, [a, low, high])
+    f = phintys.function([a, low, high], [found, *rows])
+    point, by_a, by_low, by_high = f([1.0, 0.5], 3.0, 0.25)
+    numpy.testing.assert_allclose(point, [0.5 - 1.5, 3.0, 0.25], atol=1e-6)
+    numpy.testing.assert_allclose(by_a, [[0.5, 1], [0, 0], [0, 0]], atol=1e-6)
+    numpy.testing.assert_allclose(by_low, [-0.5, 1, 0], atol=1e-6)
+    numpy.testing.assert_allclose(by_high, [0, 0, 1], atol=1e-6)
+    with pytest.raises(AssertionError, match="upper bound is less than the lower one"):
+        phintys.function([low], solvers.minimize(T.sum, [0.0], bounds=[(low, 1.0)]).x)(2.0)
+
+
+def test_bounds_of_a_matrix_by_an_object_and_no_steps():
+    x = T.dmatrix("x")
+    found = solvers.minimize(lambda x: T.sqr(x - 2).sum(), x, bounds=scipy.optimize.Bounds([0, 3], [1, numpy.inf]))
+    point, success = phintys.function([x], list(found))(numpy.zeros((2, 2)))
+    assert success and point.tolist() == [[1, 3], [1, 3]]
+    stopped = solvers.minimize(VALLEYS["valley"], [-1.0, 0.5, 0.5], bounds=[(-2, 2)] * 3, options={"maxiter": 2})
+    assert not phintys.function([], stopped.success)()
