@@ -33,7 +33,7 @@ def permute_row_elements(x, y, inverse=0):
     Raises
     ------
     TypeError
-        If permutations are not integers.
+        If permutations are not integers, all are scalars, or ``inverse`` is not one.
     ValueError
         At run time, if lengths do not match.
     IndexError
@@ -49,10 +49,13 @@ def permute_row_elements(x, y, inverse=0):
     x, y = as_tensor_variable(x), as_tensor_variable(y)
     if y.type.dtype not in integer_dtypes:
         raise TypeError(f"permute_row_elements: permutations must be integers, got {y} of type {y.type}")
-    backwards = known_integer(inverse) if hasattr(inverse, "type") else int(inverse)
+    rank = max(x.type.ndim, y.type.ndim)
+    if rank == 0 or getattr(inverse, "ndim", 0):
+        raise TypeError("permute_row_elements: rows have a dimension, and inverse has none; got "
+                        f"{x.type}, {y.type} and {inverse!r}")
+    backwards = known_integer(inverse) if hasattr(inverse, "type") else bool(inverse)
     if backwards is None:
         return switch(neq(inverse, 0), permute_row_elements(x, y, 1), permute_row_elements(x, y, 0))
-    rank = max(x.type.ndim, y.type.ndim)
     x, y = shape_padleft(x, rank - x.type.ndim), shape_padleft(y, rank - y.type.ndim)
     repeated = x.type.broadcastable
     y = EqualLengths.of(y, [[(x, axis), (y, axis)] for axis in range(rank)

@@ -256,6 +256,11 @@ def test_grids():
         mgrid[0:1:5j, 0:2]
 
 
+def test_any_number_but_0_permutes_back():
+    for inverse in (1, 2, 0.5, True):
+        check_equal(permute_row_elements(numpy.arange(3), [2, 0, 1], inverse).eval(), numpy.array([1, 2, 0]))
+
+
 def test_inverse_permutations():
     orders = TensorType("int32", (False, False))()
     got = phintys.function([orders], inverse_permutation(orders))(ORDERS.astype("int32"))
@@ -287,6 +292,8 @@ BAD_GRAPHS = {
     "moveaxis twice": (lambda: moveaxis(matrix(), (0, 0), (0, 1)), ValueError),
     "broadcast_to": (lambda: broadcast_to(matrix(), (3,)), TypeError),
     "permutation": (lambda: permute_row_elements(matrix(), [0.5]), TypeError),
+    "permuted number": (lambda: permute_row_elements(2.0, 0), TypeError),
+    "permutation by more than one answer": (lambda: permute_row_elements(matrix(), [0, 1], T.lvector()), TypeError),
 }
 
 
