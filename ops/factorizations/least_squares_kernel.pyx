@@ -23,7 +23,7 @@ ctypedef void (*ComplexGelsd)(int* m, int* n, int* nrhs, void* a, int* lda, void
 cdef struct LeastSquaresCall:
     int rows
     int columns
-    int sides
+    int sides                          # LAPACK refuses 0: there is a column of zeros, then
     int height
     char* matrix
     char* right
@@ -55,7 +55,7 @@ cdef class LeastSquaresKernel(SpectralKernel):
     cdef LeastSquaresCall lengths_of(self, Item* items) noexcept nogil:
         cdef LeastSquaresCall one
         one.rows, one.columns = <int>items[0].rows, <int>items[0].columns
-        one.sides, one.height = <int>items[1].columns, max(one.rows, one.columns)
+        one.sides, one.height = max(<int>items[1].columns, 1), max(one.rows, one.columns)
         one.matrix = one.right = one.work = one.real_work = NULL
         one.integers, one.rank = NULL, 0
         return one
@@ -94,8 +94,8 @@ cdef class LeastSquaresKernel(SpectralKernel):
         if items[0].rows != items[1].rows:
             with gil:
                 raise_linalg_error(f"lstsq: Incompatible dimensions: a has {items[0].rows} rows, and b {items[1].rows}")
-        found[0].rows, found[0].columns = one.columns, one.sides
-        found[1].rows, found[3].rows = one.sides, least
+        found[0].rows, found[0].columns = one.columns, items[1].columns
+        found[1].rows, found[3].rows = items[1].columns, least
         cost[0] = 4. * one.rows * one.columns * least + 4. * one.rows * one.columns * one.sides
         lengths = self.keep_lengths(context, items)
         return (rounded(<npy_intp>one.rows * one.columns * self.itemsize)
@@ -132,15 +132,15 @@ cdef class LeastSquaresKernel(SpectralKernel):
             info = self.call(&one, found[3].data, self.ratio(items), &lengths.work)
         (<int64_t*>found[2].data)[0] = one.rank
         self.give(one.right, one.height, &found[0])
-        self.sum_residuals(&one, found[1].data)
+        self.sum_residuals(&one, items[1].columns, found[1].data)
         return info
 
-    cdef void sum_residuals(self, const LeastSquaresCall* one, char* sums) noexcept nogil:
+    cdef void sum_residuals(self, const LeastSquaresCall* one, npy_intp sides, char* sums) noexcept nogil:
         """The squared magnitudes of what LAPACK leaves below the solution."""
         cdef npy_intp side, position, start
         cdef npy_intp parts = 1 + self.is_complex
         cdef double total
-        for side in range(one.sides):
+        for side in range(sides):
             total, start = 0, side * one.height * parts
             for position in range(start + one.columns * parts, start + one.rows * parts):
                 if self.precision == 8:

@@ -378,6 +378,19 @@ def test_least_squares_of_less_than_full_rank():
         numpy.testing.assert_allclose(values[item], wanted[3], atol=1e-14)
 
 
+@pytest.mark.parametrize("dtype", [*TOLERANCE])
+def test_least_squares_without_right_hand_sides(dtype):
+    """LAPACK refuses to solve for none."""
+    A, b = T.tensor3(dtype=dtype), T.tensor3(dtype=dtype)
+    f = phintys.function([A, b], T.linalg.lstsq(A, b))
+    for system in (numpy.ones((2, 3, 2), dtype), numpy.arange(12).reshape(2, 2, 3).astype(dtype)):
+        solution, sums, rank, values = f(system, numpy.ones((2, system.shape[1], 0), dtype))
+        assert solution.shape == (2, system.shape[2], 0) and sums.shape == (2, 0)
+        for item in (0, 1):
+            assert rank[item] == numpy.linalg.matrix_rank(system[item])
+            numpy.testing.assert_allclose(values[item], numpy.linalg.svd(system[item], compute_uv=False), atol=1e-5)
+
+
 def test_least_squares_with_a_symbolic_ratio_have_a_gradient():
     """Along changes that keep the rank."""
     A, b, ratio = T.dmatrix(), T.dmatrix(), T.dscalar()
