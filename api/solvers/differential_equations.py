@@ -285,7 +285,7 @@ def _by_steps(equation, start, times, parameters):
         there = [last["before"] + between(share, last["kept_0"])]
     else:
         weights = [share * (a + share * (b + share * (c + share * d))) for a, b, c, d in BETWEEN[[*KEPT, -1]]]
-        there = [before + span * _combined(weights, stages)
+        there = [T.switch(T.eq(span, 0), before, before + span * _combined(weights, stages))     # a start without slope
                  for before, *stages in zip(after["before"], *kept, after["f"])]
     there = [T.switch(last["failed"], numpy.nan, part) for part in there]
     body = Body([(target, times)], stacked=[T.stack(there) if not there[0].type.ndim else there[0]], carried=[

@@ -50,7 +50,7 @@ def minimum_by_simplex(options: Mapping[str, Any], values: Callable[..., Any],
         at_reflected = at(reflected)
         expands, outside = T.lt(at_reflected, f[0]), T.lt(at_reflected, f[-1])
         # With one unknown there are two corners: SciPy's last but one is the first.
-        contracts = T.ge(at_reflected, f[-2])
+        contracts = T.invert(T.lt(at_reflected, f[-2]))                 # of NaN, too
         factor = T.switch(expands, 2.0, T.switch(outside, 0.5, -0.5))
         other = (1 + factor) * middle - factor * worst
         at_other = ifelse(T.or_(expands, contracts), at(other), at_reflected)
@@ -69,8 +69,8 @@ def minimum_by_simplex(options: Mapping[str, Any], values: Callable[..., Any],
         return following, T.or_(is_small(corners, f), ends(steps, calls))
 
     def is_small(corners, f):
-        return T.and_(T.le(T.max(abs(corners[1:] - corners[0])), options["xatol"]),
-                      T.le(T.max(abs(f[1:] - f[0])), options["fatol"]))
+        return T.and_(T.all(T.le(abs(corners[1:] - corners[0]), options["xatol"])),
+                      T.all(T.le(abs(f[1:] - f[0]), options["fatol"])))
 
     def ends(steps, calls):
         return T.or_(T.ge(steps, most), T.ge(calls, most_calls))

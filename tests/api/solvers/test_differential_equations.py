@@ -189,3 +189,10 @@ def test_numbers_and_whole_arrays_of_one_parameter():
     point, times = numpy.array([0.5, 1.5]), numpy.array([0.0, 0.7, 1.0])
     wanted = [(f(point + step, times)[0] - f(point - step, times)[0]) / 2e-5 for step in 1e-5 * numpy.eye(2)]
     numpy.testing.assert_allclose(f(point, times)[1], wanted, rtol=1e-6)
+
+
+def test_the_first_state_is_the_start_even_without_a_slope():
+    y, t = T.dvector(), T.dvector()
+    states = phintys.function([y, t], odeint(lambda y, t: 1 / y + y[0] * 0, y, t))([0.0, 2.0], [0.0, 1.0])
+    numpy.testing.assert_array_equal(states[0], [0, 2])
+    assert numpy.isnan(states[1]).any()

@@ -149,6 +149,18 @@ def test_minima_of_loops_with_steps_of_their_own(method, other):
     assert not stopped([-1.0, 2.0, 3.0])[1]
 
 
+def test_a_simplex_leaves_what_is_not_a_number_as_scipy_does():
+    x = T.dvector("x")
+    objective = T.sum(T.sqrt(x) + T.sqr(x) - x)
+    f = phintys.function([x], list(solvers.minimize(lambda at: T.sum(T.sqrt(at) + T.sqr(at) - at), x,
+                                                    method="Nelder-Mead")))
+    for start in ([0.0, 0.0, 0.0], [0.02, 1.0], [0.1, 0.2, 0.3, 0.05], []):
+        wanted = scipy.optimize.minimize(phintys.function([x], objective), start, method="Nelder-Mead")
+        found, success = f(start)
+        assert success == wanted.success
+        numpy.testing.assert_allclose(found, wanted.x, atol=1e-10)
+
+
 @pytest.mark.parametrize("method", ["Nelder-Mead", "Newton-CG"])
 def test_minima_of_loops_with_the_steps_of_scipy(method):
     draw, x = numpy.random.default_rng(2), T.dvector("x")
