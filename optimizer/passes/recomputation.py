@@ -1,11 +1,12 @@
 """Recomputation: values that are computed a second time instead of kept, so that a call fits in a given memory.
 
 A graph with a ``budget`` gets clones of nodes, and an order in which the bytes alive at once stay below the
-budget. Both come from a simulation of the call. It goes through the nodes in the order of ``schedule`` and knows the
-bytes of each value; where a result would not fit, it gives up the value that costs least time to compute again, for its
-size and for how long nobody reads it. A node whose operand was given up computes it again first, with whatever that
-needs in turn: so long chains get checkpoints without a rule for them. A clone computes the bits of its original,
-because it is the same op on equal operands.
+budget. Both come from a simulation of the call. It goes through the nodes in one of two orders of ``schedule`` (sums
+over many steps, such as the gradient of a weight, begin early or late) and knows the bytes of each value; where a
+result would not fit, it gives up the value that costs least time to compute again, for its size and for how long nobody
+reads it. A node whose operand was given up computes it again first, with whatever that needs in turn: so long chains
+get checkpoints without a rule for them. A clone computes the bits of its original, because it is the same op on equal
+operands.
 
 What cannot be computed again stays: results, operands of Python code, and what is made by ops without a kernel, by ops
 that overwrite an input and by ops on objects (draws of NumPy's generators). Views take no memory and no time; they are
@@ -30,7 +31,8 @@ from phintys.vm.places import HOST
 
 SMALLEST = 1 << 10              # bytes of a value that is worth giving up
 SMALL = 16                      # how many times smaller a value is that is kept because of what is computed from it
-MOST = 10                       # times as many nodes as there are may run: some choices lead to hours of that
+MOST = 5                        # times as many nodes as there are may run: some choices lead to hours of that
+EVENTS = 100_000                # nodes that run in all simulations, until no further one begins: some ten seconds
 DEEPEST = 60                    # how often computing a value again may have to give up what the next one needs
 
 # Seconds, for one core of an ordinary processor; only ratios matter.
@@ -103,15 +105,24 @@ class MemoryBudget:
             If no choice of values fits.
         """
         shapes = self._shapes(fgraph)
-        order = schedule(fgraph, lambda variable: _bytes(variable, shapes))
-        last = dict.fromkeys(late_of(order))
-        simulation = _Simulation(fgraph, [node for node in order if node not in last], list(last), shapes)
+        simulations, orders = [], []
+        for adds_soon in (True, False):         # the first has fewer bytes alive nearly always, if not at the peak
+            order = schedule(fgraph, lambda variable: _bytes(variable, shapes), adds_soon)
+            if order not in orders:
+                last = dict.fromkeys(late_of(order))
+                early = [node for node in order if node not in last]
+                simulations.append(_Simulation(fgraph, early, list(last), shapes))
+                orders.append(order)
         if self.limit is None:
-            self.limit = _least(simulation)
-        if not simulation.within(self.limit):
+            self.limit = _least(simulations)
+        best = None
+        for simulation in simulations:
+            if simulation.within(self.limit, best.least if best else IMPOSSIBLE):
+                best = simulation
+        if best is None:
             raise DoesNotFit
-        self.seconds, self.peak = sum(simulation.seconds.values()), simulation.peak
-        return _changed(fgraph, simulation, self)
+        self.seconds, self.peak = sum(best.seconds.values()), best.peak
+        return _changed(fgraph, best, self)
 
     def _shapes(self, fgraph):
         """The shapes of all variables, after loops were split."""
@@ -125,12 +136,12 @@ class MemoryBudget:
         return self.known_of(fgraph)[0]
 
 
-def _least(simulation):
-    """The least bytes that the nodes of a simulation can run in, about."""
-    low, high = 0, sum(simulation.size.values())
-    while high - low > high // 200 + ALIGNMENT:
+def _least(simulations):
+    """The least bytes that the nodes of one of these simulations can run in, about."""
+    low, high = 0, sum(simulations[0].size.values())
+    while high - low > high // 200 + ALIGNMENT and sum([simulation.ran for simulation in simulations]) < EVENTS:
         middle = (low + high) // 2
-        if simulation.within(middle):
+        if any(simulation.within(middle, is_enough=True) for simulation in simulations):
             high = middle
         else:
             low = middle
@@ -231,7 +242,7 @@ class _Simulation:
 
     def __init__(self, fgraph, order, late, shapes):
         self.seconds = {node: seconds_of(node, shapes) for node in [*order, *late]}
-        self.order, self.late = order, late
+        self.order, self.late, self.ran = order, late, 0
         self.root, self.size, self.reads, self.makes, self.uses, self.children = {}, {}, {}, {}, {}, {}
         for position, node in enumerate([*order, *late]):
             self._add(position, node, shapes)
@@ -261,13 +272,17 @@ class _Simulation:
             self.uses[value].append(position)
             self.children[value].extend(made)
 
-    def within(self, limit):
-        """Run all nodes in a limit, by the best of ``CHOICES``; return whether they fit."""
-        best, self.least = None, IMPOSSIBLE
+    def within(self, limit, least=IMPOSSIBLE, is_enough=False):
+        """Run all nodes in a limit, by the best of ``CHOICES``, or the first that does if that is enough, in less than
+        ``least`` seconds for what runs again; return whether they fit."""
+        best, self.least = None, least
         for choice in CHOICES:
+            if best and is_enough:
+                break
             with suppress(DoesNotFit):
                 self._run_all(limit, choice)
                 best, self.least = (self.events, self.peak), self.spent
+            self.ran += len(self.events)
         if best:
             self.events, self.peak = best
         return best is not None

@@ -143,7 +143,8 @@ def planned(lifetimes, cells, shapes):
     holder = lifetimes.holders(shapes)
     values = values_of(lifetimes, holder, shapes)
     free = placeable(lifetimes, holder, values)
-    chosen = {cell: values[cell] for cell in values if cell in free - leaving(values, free)}
+    staying = free - leaving(values, free)
+    chosen = {cell: value for cell, value in values.items() if cell in staying}
     offsets, total = by_orders(list(chosen.values()))
     offsets, total = improved(list(chosen.values()), offsets, total)
     offset_of = dict(zip(chosen, offsets))

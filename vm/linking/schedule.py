@@ -43,7 +43,7 @@ def weight_of(variable):
     return 0 if layout is None or layout[1] == 0 else ROW ** (min(layout[1], 8) - 1)
 
 
-def schedule(fgraph, weigh=weight_of):
+def schedule(fgraph, weigh=weight_of, adds_soon=False):
     """Return the nodes of a graph in the order in which they will run.
 
     Parameters
@@ -51,6 +51,8 @@ def schedule(fgraph, weigh=weight_of):
     fgraph : FunctionGraph
     weigh : function
         From a variable to its weight.
+    adds_soon : bool
+        Whether sums over many steps, such as the gradient of a weight, begin with the first step, not at the end.
 
     Returns
     -------
@@ -65,7 +67,12 @@ def schedule(fgraph, weigh=weight_of):
         in_last = set(last)
         nodes = [node for node in nodes if node not in in_last]
     if regions is None or regions.blocks:
-        nodes = _ordered(nodes, _Values(fgraph, nodes, last, weigh), fgraph.orderings())
+        values = _Values(fgraph, nodes, last, weigh)
+        if adds_soon and regions is None:
+            values.ignore_sums(weigh)
+            nodes = _greedy_order(nodes, values, fgraph.orderings())
+        else:
+            nodes = _ordered(nodes, values, fgraph.orderings())
     else:
         nodes = _ordered_by_regions(fgraph, regions, nodes, last, weigh)
     if regions is None:
@@ -152,6 +159,18 @@ class _Values:
         for node in nodes:
             for variable in self.reads[node]:
                 self.readers[variable].append(node)
+
+    def ignore_sums(self, weigh):
+        """Give no weight to what becomes a result in place: it takes the memory of the result, only earlier."""
+        waiting = [variable for variable, weight in self.weight.items() if not weight and weigh(variable)]
+        while waiting:
+            variable = waiting.pop()
+            for output, position in variable.owner.op.inplace_candidates(variable.owner):
+                source = variable.owner.inputs[position]
+                if (variable.owner.outputs[output] is variable and len(self.readers.get(source, ())) == 1
+                        and self.weight[source] == weigh(variable)):
+                    self.weight[source] = 0
+                    waiting.append(source)
 
     def peak(self, order):
         """Return the largest weight alive at one time."""

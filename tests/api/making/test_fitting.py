@@ -8,6 +8,7 @@ import pytest
 import phintys
 import phintys.tensor as T
 from phintys.ifelse import ifelse
+from phintys.optimizer.passes import recomputation
 from phintys.vm.pool import pool_statistics, reset_peak
 
 
@@ -54,7 +55,20 @@ def skips():
     return [x, w], T.grad(hidden.sum(), w), [chance.randn(80, 12), chance.randn(12, 12) / 4]
 
 
-PROGRAMS = [layers, convolutions, unrolled, skips]
+def gated(steps=12):
+    """An LSTM by hand. Gradients of its weights are sums over all steps, as large as what each step keeps."""
+    x, u, w = T.dtensor3("x"), T.dmatrix("u"), T.dmatrix("w")
+    chance, state, memory = np.random.RandomState(0), T.zeros((8, 16)), T.zeros((8, 16))
+    for step in range(steps):
+        gates = T.dot(x[step], u) + T.dot(state, w)
+        enter, leave, keep, new = [gates[:, 16 * part:16 * (part + 1)] for part in range(4)]
+        memory = T.nnet.sigmoid(keep) * memory + T.nnet.sigmoid(enter) * T.tanh(new)
+        state = T.nnet.sigmoid(leave) * T.tanh(memory)
+    return [x, u, w], T.grad((state ** 2).sum(), [u, w]), [
+        chance.randn(steps, 8, 16), chance.randn(16, 64), chance.randn(16, 64)]
+
+
+PROGRAMS = [layers, convolutions, unrolled, skips, gated]
 
 
 def shapes_of(values):
@@ -82,6 +96,28 @@ def test_gradients_have_the_same_bits_in_less_memory(program, mode, share):
         for got, wanted in zip(np.atleast_1d(function(*values)), np.atleast_1d(plain(*values))):
             np.testing.assert_array_equal(got, wanted)
     assert peak_of(function, values) <= limit
+
+
+def test_sums_over_steps_begin_with_the_first_step():
+    """Else the gradients of all steps wait for their sum, and each state is computed from the first one, many times."""
+    inputs, outputs, values = gated()
+    plain = phintys.function(inputs, outputs)
+    function = limited(inputs, outputs, peak_of(plain, values) // 2)
+    for got, wanted in zip(function(*values), plain(*values)):
+        np.testing.assert_array_equal(got, wanted)
+    report = function.memory_report()
+    assert len(report.again) < 50 and report.price < 0.4
+
+
+def test_the_search_for_the_least_ends(monkeypatch):
+    """After a number of simulated nodes: what it found until then is said to fit, and does."""
+    monkeypatch.setattr(recomputation, "EVENTS", 500)
+    inputs, outputs, values = gated()
+    with pytest.raises(MemoryError) as error:
+        limited(inputs, outputs, 1000)(*values)
+    least = int(str(error.value).split(" and ")[1].split(" bytes")[0].replace(",", ""))
+    assert least < peak_of(phintys.function(inputs, outputs), values)
+    assert peak_of(limited(inputs, outputs, least), values) <= least
 
 
 def test_the_pool_sees_the_limit():

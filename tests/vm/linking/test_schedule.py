@@ -7,6 +7,7 @@ import pytest
 import phintys
 import phintys.tensor as T
 from phintys.graph.lazy_regions import known_regions, lazy_regions
+from phintys.ops.products.blas import Gemm
 from phintys.vm.linking.schedule import _greedy_order, _Values, lower_peaks, schedule, weight_of
 
 
@@ -55,6 +56,30 @@ def test_gradients_of_weights_are_computed_as_soon_as_that_frees_memory():
     values = _Values(fgraph, fgraph.toposort())
     # Ten activations must live at once; what flows back adds one gradient and what is made of it.
     assert values.peak(schedule(fgraph)) <= 64 * 13 < values.peak(fgraph.toposort())
+
+
+def test_sums_may_begin_with_their_first_term():
+    """With ``adds_soon`` what becomes a result in place costs nothing to begin with; else terms wait for the last."""
+    x, w = T.matrices("x", "w")
+    value = x
+    for _ in range(6):
+        value = T.tanh(T.dot(value, w))
+    fgraph = phintys.function([x, w], T.grad(value.sum(), w), mode=phintys.FAST_RUN.excluding("inplace")).maker.fgraph
+    sums = [fgraph.outputs[0]]
+    while isinstance(sums[-1].owner.op, Gemm):
+        sums.append(sums[-1].owner.inputs[0])
+    assert len(sums) == 6
+
+    def weigh(variable):
+        return 1000 if variable in sums else weight_of(variable)
+
+    nodes = fgraph.toposort()
+    others = set(nodes) - {variable.owner for variable in sums}
+    for order, is_soon in ((_greedy_order(nodes, _Values(fgraph, nodes, weigh=weigh), {}), False),
+                           (schedule(fgraph, weigh, adds_soon=True), True)):
+        assert set(order) == fgraph.apply_nodes
+        first = order.index(sums[-1].owner)
+        assert (len(others.intersection(order[first:])) > 6) == is_soon
 
 
 def test_results_do_not_depend_on_the_order():
