@@ -113,7 +113,7 @@ class _Splitting:
             return []
         return [(node.outputs[0], parts[node.op.idx_list[0]].new) for node, _ in self.fgraph.clients[entry.old]
                 if node != "output" and type(node.op) is Subtensor and isinstance(node.op.idx_list[0], int)
-                and node.outputs[0].type == parts[0].new.type]
+                and -len(parts) <= node.op.idx_list[0] < len(parts) and node.outputs[0].type == parts[0].new.type]
 
     def _split_inputs(self, pairs, pick):
         split = []
@@ -172,9 +172,10 @@ def _column(rows, inner, number):
 def _number(vector, inner, number):
     if inner.type.ndim == 0:
         return vector
-    made = vector.owner is not None and type(vector.owner.op) is MakeVector and vector.owner.inputs[number]
-    if made and made.type.dtype == vector.type.dtype:
-        return made
+    if vector.owner is not None and type(vector.owner.op) is MakeVector:
+        made = vector.owner.inputs[number]
+        if made.type.dtype == vector.type.dtype:
+            return made
     return constant(vector.data[number]) if isinstance(vector, Constant) else vector[number]
 
 

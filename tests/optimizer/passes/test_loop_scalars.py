@@ -4,6 +4,7 @@ import pytest
 
 import phintys
 import phintys.tensor as T
+from phintys.solvers.root_loops import looped
 from phintys.vm.loops.loop_kernel import loops_in
 
 UNSPLIT = phintys.Mode("vm", "fast_run").excluding("scan_scalars")
@@ -83,6 +84,27 @@ def test_while_loop():
     rows, _ = phintys.scan(step, outputs_info=start, non_sequences=rates, n_steps=100)
     f = compare([start, rates], [rows], [1.0, 0.5], [0.7, 0.9])
     assert 1 < f([1.0, 0.5], [0.7, 0.9])[0].shape[0] < 100
+
+
+@pytest.mark.parametrize("number", [1, -2, 2, -3])
+def test_numbers_of_what_is_carried(number):
+    """One that there is not is an error when the function runs."""
+    x = T.specify_shape(T.dvector(), (2,))
+
+    def step(y, steps):
+        return {"y": T.stack([y[1] * 0.5, y[0] + T.sum(y)]), "steps": steps + 1}, T.ge(steps, 3)
+
+    last = looped("carried", step, {"y": x, "steps": T.constant(0, dtype="int64")}, T.constant(100))["y"]
+    f = phintys.function([x.owner.inputs[0]], [last.sum(), last[number]])
+    assert in_registers(f)
+    if number not in range(-2, 2):
+        with pytest.raises(IndexError, match=f"index {number} is out of bounds"):
+            f([1, 2])
+    else:
+        y = numpy.array([1.0, 2.0])
+        for _ in range(4):
+            y = numpy.array([y[1] * 0.5, y[0] + y.sum()])
+        numpy.testing.assert_allclose(f([1, 2]), [y.sum(), y[number]])
 
 
 def test_integers_and_mixed_dtypes():
