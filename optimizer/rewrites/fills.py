@@ -10,11 +10,13 @@ import numpy
 
 from phintys.graph.variable import Constant
 from phintys.ops.creation.allocation import Alloc
+from phintys.ops.elementwise.scalar import eq, or_
 from phintys.ops.elementwise.scalar_op import SCALAR_OPS
+from phintys.ops.identity.assertion import Check
 from phintys.ops.shape.shape import patternbroadcast, shape_i
 from phintys.optimizer.engine.database import CONSTANT, FAST_RUN, Rewrite
-from phintys.optimizer.engine.forms import constant_value, key
-from phintys.optimizer.engine.values import apply_op, apply_wide, constant, is_count, spread_over
+from phintys.optimizer.engine.forms import constant_value, is_inexact, key
+from phintys.optimizer.engine.values import NUMBERS, apply_op, apply_wide, constant, is_count, spread_over
 from phintys.optimizer.passes.shapes import feature_of
 
 
@@ -81,6 +83,38 @@ def fill_sum(fgraph, node):
     return patternbroadcast(Alloc()(total, *kept), out.type.broadcastable) if kept else total
 
 
+def prod_of_repeated(fgraph, node):
+    """``prod(fill(x, y)) -> alloc(y ** size, *rest of the shape)``, for a y of one element; for ``alloc``, too."""
+    inner, out = node.inputs[0], node.outputs[0]
+    if key(inner) not in ("second", "Alloc") or out.type.dtype != inner.type.dtype or not is_inexact(out):
+        return None
+    if key(inner) == "Alloc":
+        value, *lengths = inner.owner.inputs
+        if not all(map(is_count, lengths)):                    # Alloc refuses negative ones
+            return None
+    else:
+        value, lengths = inner.owner.inputs[1], [shape_i(inner, axis) for axis in range(inner.type.ndim)]
+    if not all(value.type.broadcastable):
+        return None
+    axes = range(inner.type.ndim) if node.op.axis is None else node.op.axis
+    size = apply_wide("mul", [apply_op("convert_to_" + out.type.dtype, lengths[axis]) for axis in axes], out.type.dtype)
+    total = value.dimshuffle() if constant_value(value) == 1 else apply_op("pow", value.dimshuffle(), size)
+    kept = [length for axis, length in enumerate(lengths) if axis not in axes]
+    return patternbroadcast(Alloc()(total, *kept), out.type.broadcastable) if kept else total
+
+
+def product_with_zeros(fgraph, node):
+    """``dot(zeros, x) -> zeros`` and ``dot(x, zeros) -> zeros``."""
+    first, second = node.inputs
+    out = node.outputs[0]
+    if constant_value(first) != 0 and constant_value(second) != 0:
+        return None
+    zero = constant(0, out.type.dtype, 0)
+    lengths = [shape_i(first, axis) for axis in range(first.type.ndim - 1)]
+    lengths += [shape_i(second, axis) for axis in range(1, second.type.ndim)]
+    return patternbroadcast(Alloc()(zero, *lengths), out.type.broadcastable) if lengths else zero
+
+
 def surely_repeated(fgraph, alloc):
     """Return for each dimension of an Alloc whether the types say if its value is repeated there."""
     value, *lengths = alloc.inputs
@@ -117,30 +151,38 @@ def uniform_constant(fgraph, node):
     """``x * [2, 2, 2] -> x * 2``, where another operand certainly has the shape of the constant."""
     inputs, changed = list(node.inputs), False
     for position, variable in enumerate(inputs):
-        if isinstance(variable, Constant) and _is_uniform(variable.data) and any(
+        if isinstance(variable, Constant) and is_uniform(variable.data) and any(
                 [other.type.shape == variable.data.shape for other in inputs if not isinstance(other, Constant)]):
             inputs[position] = constant(variable.data.flat[0].item(), variable.type.dtype, variable.type.ndim)
             changed = True
     return node.op(*inputs) if changed else None
 
 
-def _is_uniform(data):
+def is_uniform(data):
     """Whether an array of several elements has one value everywhere."""
     return data.size > 1 and data.dtype.kind in "fiub" and data.flat[0] == data.flat[-1] and bool(
         (data == data.flat[0]).all()) and not (data.flat[0] == 0 and numpy.signbit(data).any())
 
 
 def alloc_of_alloc(fgraph, node):
-    """``alloc(alloc(x, 1, n), m, n) -> alloc(x, m, n)``: lengths that are given again, or are 1."""
+    """``alloc(alloc(x, 1, n), m, n) -> alloc(x, m, n)``; lengths that may differ are compared, if nothing else reads
+    the first."""
     inner = node.inputs[0]
     if key(inner) != "Alloc":
         return None
     value, *lengths = inner.owner.inputs
     outer = node.inputs[len(node.inputs) - len(lengths):]
+    conditions = []
     for given, again in zip(lengths, outer):
-        known = constant_value(given)
-        if given is not again and known != 1 and (known is None or known != constant_value(again)):
+        known, other = constant_value(given), constant_value(again)
+        if given is again or known == 1 or (known is not None and known == other):
+            continue
+        if known is not None and other is not None or len(fgraph.clients[inner]) != 1:
             return None
+        same = eq(given, again)
+        conditions.append(same if known is not None else or_(same, eq(given, 1)))
+    if conditions:
+        value = Check("alloc: a tensor cannot be repeated to another length", "ValueError")(value, *conditions)
     return node.op(value, *node.inputs[1:])
 
 
@@ -187,4 +229,7 @@ REWRITES = [
             changes="nan rounding"),
     Rewrite("local_fill_sum", ("Sum",), fill_sum, (FAST_RUN, "local_opt_alloc"), of=("second",),
             changes="nan rounding"),
+    Rewrite("local_prod_of_repeated", ("Prod",), prod_of_repeated,
+            (FAST_RUN, "local_opt_alloc", "local_sum_prod_alloc"), of=("second", "Alloc"), changes="rounding"),
+    Rewrite("local_0_dot_x", ("Dot",), product_with_zeros, (FAST_RUN,), of=NUMBERS, changes="nan"),
 ]

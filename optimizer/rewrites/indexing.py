@@ -23,7 +23,9 @@ from phintys.optimizer.engine.database import CONSTANT, FAST_RUN, Rewrite
 from phintys.optimizer.engine.forms import constant_value, key, readers_in
 from phintys.optimizer.engine.values import NUMBERS, apply_op
 from phintys.optimizer.passes.shapes import feature_of
-from phintys.optimizer.rewrites.fills import surely_repeated
+from phintys.optimizer.rewrites.fills import is_uniform, surely_repeated
+from phintys.optimizer.rewrites.reductions import KEYS as REDUCTIONS
+from phintys.optimizer.rewrites.reductions import axes_of, with_axes
 
 BACKWARDS = slice(None, None, -1)
 INCREMENTS = ("IncSubtensor", "AdvancedIncSubtensor1", "AdvancedIncSubtensor", "AdvancedBooleanIncSubtensor")
@@ -92,8 +94,10 @@ def useless_part(fgraph, node):
 
 
 def rows_in_order(fgraph, node):
-    """``x[arange(len(x))] -> x``."""
+    """``x[arange(len(x))] -> x``, and ``x[[0, 1, 2]] -> x`` for an x of three rows."""
     x, positions = node.inputs
+    if isinstance(positions, Constant):
+        return x if positions.data.tolist() == list(range(x.type.shape[0] or 0)) and x.type.shape[0] else None
     if key(positions) != "ARange":
         return None
     start, stop, step = positions.owner.inputs
@@ -101,12 +105,29 @@ def rows_in_order(fgraph, node):
 
 
 def useless_change(fgraph, node):
-    """Remove changes without effect: adding zeros, or setting elements to the number that they all have."""
+    """Remove changes of slices without effect: adding zero, or setting elements to the number that they all have."""
+    return unchecked_change(fgraph, node) if _takes_slices(node) and all(node.inputs[1].type.broadcastable) else None
+
+
+def unchecked_change(fgraph, node):
+    """Remove changes without effect, also where the index may be out of range or the lengths may differ."""
     x, y = node.inputs[:2]
-    value = constant_value(y)
+    value = _one_number(y)
     if value is None:
         return None
-    return x if (constant_value(x) == value if node.op.set_instead_of_inc else value == 0) else None
+    return x if (_one_number(x) == value if node.op.set_instead_of_inc else value == 0) else None
+
+
+def _takes_slices(node):
+    """Return whether no index of basic indexing can be out of range."""
+    return all([isinstance(entry, slice) for entry in node.op.idx_list])
+
+
+def _one_number(variable):
+    """The number that all elements have, also of a constant tensor, or None."""
+    if isinstance(variable, Constant) and is_uniform(variable.data):
+        return variable.data.flat[0].item()
+    return constant_value(variable)
 
 
 def change_of_everything(fgraph, node):
@@ -151,15 +172,18 @@ def part_of_part(fgraph, node):
 
 
 def _composed(inner, outer):
-    """Return one entry that takes ``outer`` of the slice ``inner``; None if constants do not determine it."""
+    """Return one entry that takes ``outer`` of the slice ``inner``; None if constants do not determine it.
+
+    It is one for all lengths, also in what is out of range: ``x[2:][-1]`` is no element of x if there are two.
+    """
     if is_whole(inner):
         return outer
     if is_whole(outer):
         return inner
-    if inner == outer == BACKWARDS:
-        return WHOLE
     if not _is_constant_entry(inner) or not _is_constant_entry(outer):
         return None
+    if inner == BACKWARDS:
+        return ~outer if type(outer) is int else _turned(outer)
     return _element_of_slice(inner, outer) if type(outer) is int else _slice_of_slice(inner, outer)
 
 
@@ -167,23 +191,32 @@ def _is_constant_entry(entry):
     return all([part is None or type(part) is int for part in entry_parts(entry)])
 
 
+def _turned(entry):
+    """The slice of x that ``entry`` is of ``x[::-1]``, whose position i is position ``~i`` of x."""
+    start, stop = [None if end is None else ~end for end in (entry.start, entry.stop)]
+    step = -(1 if entry.step is None else entry.step)
+    return slice(start, stop, None if step == 1 else step)
+
+
 def _forward_parts(entry):
-    """Start, stop (or None) and step of a slice whose meaning no length changes: nothing in it is negative; else None.
-    """
-    start, stop, step = entry.start or 0, entry.stop, 1 if entry.step is None else entry.step
-    return None if start < 0 or step < 1 or (stop is not None and stop < 0) else (start, stop, step)
+    """Start, stop (or None) and step of a slice that goes forwards; else None."""
+    step = 1 if entry.step is None else entry.step
+    return (entry.start or 0, entry.stop, step) if step > 0 else None
 
 
 def _element_of_slice(inner, position):
     """The position of one element of a slice, or None."""
-    if inner == BACKWARDS:
-        return -1 - position
     parts = _forward_parts(inner)
-    if parts is None or position < 0:
+    if parts is None:
         return None
     start, stop, step = parts
-    element = start + position * step
-    return element if stop is None or element < stop else None
+    if position >= 0:
+        element = start + position * step
+        return element if start >= 0 and (stop is None or element < stop) else None
+    if step > 1 or start > 0 or (stop is not None and stop >= 0):
+        return None
+    element = (stop or 0) + position           # counted from the end, which is that of x
+    return element if start == 0 or start <= element else None
 
 
 def _slice_of_slice(inner, outer):
@@ -193,12 +226,34 @@ def _slice_of_slice(inner, outer):
         return None
     start, stop, step = parts
     first, last, by = outer_parts
-    ends = [end for end in (stop, None if last is None else start + last * step) if end is not None]
-    return slice(start + first * step, min(ends, default=None), step * by)
+    begin = _begin_of_slice(start, stop, step, first)
+    if begin is None:
+        return None
+    if last is None:
+        return slice(begin, stop, step * by)
+    if last >= 0:
+        ends = [end for end in (stop, start + last * step) if end is not None]
+        return slice(begin, min(ends), step * by) if start >= 0 and min(ends) >= 0 else None
+    return slice(begin, (stop or 0) + last, step * by) if step == 1 and (stop is None or stop < 0) else None
+
+
+def _begin_of_slice(start, stop, step, first):
+    """The position at which ``[first:]`` of ``[start:stop:step]`` begins, or None."""
+    if first == 0 or (first > 0 and start >= 0):
+        return start + first * step
+    if first > 0 or step > 1 or start > 0 or (stop is not None and stop >= 0):
+        return None
+    begin = (stop or 0) + first                # counted from the end, which is that of x
+    return begin if start == 0 else max(start, begin)
+
+
+def slices_of_change(fgraph, node):
+    """``set_subtensor(x[i:], y)[i:] -> y``, if y has the shape of the part."""
+    return part_of_change(fgraph, node) if _takes_slices(node) else None
 
 
 def part_of_change(fgraph, node):
-    """``set_subtensor(x[i], y)[i] -> y``, if y has the shape of the part."""
+    """``set_subtensor(x[i], y)[i] -> y``, if y has the shape of the part; i may be out of range."""
     inner = node.inputs[0].owner
     if inner is None or type(inner.op) is not IncSubtensor or not inner.op.set_instead_of_inc:
         return None
@@ -311,15 +366,34 @@ def _in_range(entry, length):
 
 
 def part_of_product(fgraph, node):
-    """``dot(a, b)[i, j] -> dot(a[i], b[:, j])`` for matrices, if the product has no other readers."""
-    whole = node.inputs[0]
-    if key(whole) != "Dot" or whole.type.ndim != 2 or readers_in(fgraph)(whole) > 1:
+    """``dot(a, b)[i, j] -> dot(a[i], b[:, j])`` for matrices and vectors, if the product has no other readers.
+
+    Every other column of b is no matrix of BLAS: its copy costs more than what a vector saves.
+    """
+    whole, entries = node.inputs[0], index_of(node)
+    if key(whole) != "Dot" or not _takes_less(entries) or readers_in(fgraph)(whole) > 1:
         return None
     first, second = whole.owner.inputs
-    if first.type.ndim != 2 or second.type.ndim != 2:
+    if first.type.ndim == 1 and isinstance(entries[0], slice) and entries[0].step not in (None, 1):
         return None
-    rows, columns = _padded(index_of(node), 2)
-    return Dot()(part_of(first, [rows]), part_of(second, [WHOLE, columns]))
+    entries, of_rows = _padded(entries, whole.type.ndim), first.type.ndim - 1
+    return Dot()(part_of(first, entries[:of_rows]), part_of(second, [WHOLE, *entries[of_rows:]]))
+
+
+def _takes_less(entries):
+    """Return whether an index may leave out elements: it does more than turn dimensions around."""
+    return not all([isinstance(entry, slice) and entry in (WHOLE, BACKWARDS) for entry in entries])
+
+
+def part_of_reduction(fgraph, node):
+    """``sum(x, axis=1)[i] -> sum(x[i], axis=0)``, if the reduction has no other readers: the rest is not reduced."""
+    whole, entries = node.inputs[0], index_of(node)
+    if key(whole) not in REDUCTIONS or not _takes_less(entries) or readers_in(fgraph)(whole) > 1:
+        return None
+    x, axes, entries = whole.owner.inputs[0], axes_of(whole.owner), iter(_padded(entries, whole.type.ndim))
+    taken = [WHOLE if axis in axes else next(entries) for axis in range(x.type.ndim)]
+    left = [axis for axis, entry in enumerate(taken) if isinstance(entry, slice)]
+    return with_axes(whole.owner, [left.index(axis) for axis in axes], part_of(x, taken))
 
 
 def part_of_vector(fgraph, node):
@@ -392,18 +466,28 @@ def increment_of_set_zeros(fgraph, node):
 REWRITES = [
     Rewrite("local_useless_subtensor", ("Subtensor",), useless_part, (FAST_RUN,)),
     Rewrite("local_useless_AdvancedSubtensor1", ("AdvancedSubtensor1",), rows_in_order,
-            (FAST_RUN, "local_useless_subtensor"), of=("ARange",)),
-    Rewrite("local_useless_inc_subtensor", INCREMENTS, useless_change,
-            (FAST_RUN, "local_setsubtensor_of_constants", "local_useless_inc_subtensor_alloc"), of=NUMBERS),
+            (FAST_RUN, "local_useless_subtensor"), of=("ARange", CONSTANT)),
+    Rewrite("local_useless_inc_subtensor", ("IncSubtensor",), useless_change,
+            (FAST_RUN, "local_setsubtensor_of_constants"), of=NUMBERS),
+    Rewrite("local_useless_inc_subtensor", INCREMENTS, unchecked_change,
+            (FAST_RUN, "local_setsubtensor_of_constants", "local_useless_inc_subtensor_alloc"), of=NUMBERS,
+            changes="errors"),
     Rewrite("local_setsubtensor_of_everything", ("IncSubtensor",), change_of_everything,
             (FAST_RUN, "local_useless_inc_subtensor")),
     Rewrite("local_constant_index", ("Subtensor", "IncSubtensor"), constant_index, (FAST_RUN,), of=(CONSTANT,)),
     Rewrite("local_subtensor_merge", ("Subtensor",), part_of_part, (FAST_RUN,), of=("Subtensor",)),
-    Rewrite("local_subtensor_inc_subtensor", ("Subtensor",), part_of_change, (FAST_RUN,), of=("IncSubtensor",)),
+    Rewrite("local_subtensor_inc_subtensor", ("Subtensor",), slices_of_change, (FAST_RUN,), of=("IncSubtensor",)),
+    Rewrite("local_subtensor_inc_subtensor", ("Subtensor",), part_of_change, (FAST_RUN,), of=("IncSubtensor",),
+            changes="errors"),
     Rewrite("local_subtensor_lift", ("Subtensor",), part_of_elementwise, (FAST_RUN,), of=SCALAR_OPS),
     Rewrite("local_dimshuffle_subtensor", ("Subtensor",), part_of_shuffled, (FAST_RUN,), of=("DimShuffle",)),
     Rewrite("local_subtensor_of_alloc", ("Subtensor",), part_of_alloc, (FAST_RUN,), of=("Alloc",)),
     Rewrite("local_subtensor_of_dot", ("Subtensor",), part_of_product, (FAST_RUN,), of=("Dot",), changes="rounding"),
+    Rewrite("local_subtensor_of_reduce", ("Subtensor",), part_of_reduction, (FAST_RUN,), of=("Sum", "Prod"),
+            changes="rounding"),
+    Rewrite("local_subtensor_of_reduce", ("Subtensor",), part_of_reduction, (FAST_RUN,), of=("All", "Any")),
+    Rewrite("local_subtensor_of_reduce", ("Subtensor",), part_of_reduction, (FAST_RUN,), of=("Max", "Min"),
+            changes="errors"),
     Rewrite("local_subtensor_make_vector", ("Subtensor",), part_of_vector, (FAST_RUN,), of=("MakeVector",)),
     Rewrite("local_incsubtensor_of_zeros_to_setsubtensor", ("IncSubtensor",), set_zeros, (FAST_RUN,), of=NUMBERS),
     Rewrite("local_increment_of_set_zeros", ("AdvancedIncSubtensor1",), increment_of_set_zeros, (FAST_RUN,),

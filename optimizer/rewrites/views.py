@@ -1,10 +1,11 @@
 """Views: dimshuffles without effect or in a row, reshapes and rebroadcasts without effect, casts of casts."""
 from numpy import can_cast
 
+from phintys.graph.variable import Constant
 from phintys.ops.elementwise.elementwise import Elemwise
 from phintys.ops.shape.shape import patternbroadcast
 from phintys.ops.types.dtypes import ALL_DTYPES, discrete_dtypes
-from phintys.optimizer.engine.database import FAST_COMPILE, FAST_RUN, Rewrite
+from phintys.optimizer.engine.database import CONSTANT, FAST_COMPILE, FAST_RUN, Rewrite
 from phintys.optimizer.engine.forms import constant_value, key, key_of
 from phintys.optimizer.engine.values import apply_op
 from phintys.optimizer.passes.shapes import feature_of
@@ -82,6 +83,34 @@ def reshape_to_own_shape(fgraph, node):
     if not unknown or len(unknown) == 1 and constant_value(lengths.inputs[unknown[0]]) == -1:
         return inner
     return None
+
+
+def reshape_by_ones(fgraph, node):
+    """``reshape(x, (1, n, 1, m)) -> x.dimshuffle("x", 0, "x", 1)`` where x has the lengths n and m; one may be -1.
+
+    Dimensions of x that are known to have length 1 are left out in the same way.
+    """
+    x, lengths = node.inputs
+    if isinstance(lengths, Constant):
+        lengths = lengths.data.tolist()
+    elif key(lengths) == "MakeVector":
+        lengths = [constant_value(length) or length for length in lengths.owner.inputs]
+    else:
+        return None
+    longer = [axis for axis, flag in enumerate(x.type.broadcastable) if not flag]
+    order = ["x" if length == 1 and isinstance(length, int) else None for length in lengths]
+    if order.count(None) != len(longer) or "x" not in order and len(longer) == x.type.ndim:
+        return None
+    feature, axes, unknown = feature_of(fgraph), iter(longer), []
+    for position, length in enumerate(lengths):
+        if order[position] is None:
+            axis = order[position] = next(axes)
+            if not (length == x.type.shape[axis] if isinstance(length, int) else feature.is_length(length, x, axis)):
+                unknown.append(length)
+    if unknown and not (len(unknown) == 1 and isinstance(unknown[0], int) and unknown[0] == -1):
+        return None
+    result = x.dimshuffle(*order)
+    return result if result.type.broadcastable == node.outputs[0].type.broadcastable else None
 
 
 def _is_open(lengths):
@@ -164,6 +193,7 @@ REWRITES = [
             of=("DimShuffle",)),
     Rewrite("local_useless_reshape", ("Reshape",), useless_reshape, (FAST_RUN,)),
     Rewrite("local_reshape_to_own_shape", ("Reshape",), reshape_to_own_shape, (FAST_RUN, "local_useless_reshape")),
+    Rewrite("local_reshape_to_dimshuffle", ("Reshape",), reshape_by_ones, (FAST_RUN,), of=("MakeVector", CONSTANT)),
     Rewrite("local_useless_sum_stretched", ("SumStretched",), unstretched, (FAST_RUN,)),
     Rewrite("local_useless_rebroadcast", ("Rebroadcast",), rebroadcast, (FAST_RUN,)),
     Rewrite("local_view_op", ("ViewOp", "ZeroGrad", "ConsiderConstant", "DisconnectedGrad", "UndefinedGrad", "GradClip",

@@ -4,6 +4,7 @@ from itertools import product
 import numpy
 import pytest
 from optimized_graphs import UNFUSED, assert_same_results, operations, optimized, variable
+from rewrite_claims import broken_claims
 
 import phintys
 from phintys.ops.creation.allocation import alloc, arange
@@ -21,6 +22,7 @@ u, v = variable("d1", "u"), variable("d1", "v")
 row, number = variable("dr", "row"), variable("d0", "number")
 n, positions = variable("l0", "n"), variable("l1", "positions")
 known = TensorType("float64", (False, False), shape=(3, 4))("known")
+stacked = TensorType("float64", (False, False, False))("stacked")
 zeros = A.zeros_like()
 
 # name: (output, keys of the nodes of the optimised graph)
@@ -39,7 +41,31 @@ CASES = {
     "part of a limited part": (u[:5][2:][::2], ["Subtensor"]),
     "element of a limited part": (u[1:4][2], ["Subtensor"]),
     "element counted from an unknown end": (u[1:4][-1], ["Subtensor", "Subtensor"]),
-    "negative ends": (u[1:-2][:-3], ["Subtensor", "Subtensor"]),
+    "negative ends": (u[1:-2][:-3], ["Subtensor"]),
+    "negative end of a limited part": (u[:5][:-1], ["Subtensor", "Subtensor"]),
+    "part of what is turned around": (u[::-1][1:-2:2], ["Subtensor"]),
+    "part from an unknown length of what is turned around": (u[::-1][n - 6:], ["Subtensor", "Subtensor"]),
+    "turned around twice": (tanh(A[::-1, ::-1])[::-1, ::-1], ["tanh"]),
+    "last of the rest": (u[1:][-1], ["Subtensor", "Subtensor"]),
+    "element of the last": (u[-3:][-2], ["Subtensor"]),
+    "rows of constants in order": (known[[0, 1, 2]], []),
+    "some rows of constants": (known[[0, 1]], ["AdvancedSubtensor1"]),
+    "rows of constants in another order": (known[[0, 2, 1]], ["AdvancedSubtensor1"]),
+    "rows of constants of unknown length": (A[[0, 1, 2]], ["AdvancedSubtensor1"]),
+    "row of a sum": (exp(A).sum(axis=1)[2], ["Subtensor", "Sum", "exp"]),
+    "rows of a sum of three": (stacked.sum(axis=(0, 2))[1:3], ["Subtensor", "Sum"]),
+    "block of an extremum": (stacked.max(axis=1)[0, 2:], ["Max", "Subtensor"]),
+    "row of a sum that others read": ([A.sum(axis=1)[2], A.sum(axis=1) * 2], ["Subtensor", "Sum", "mul"]),
+    "sum turned around": (A.sum(axis=1)[::-1], ["Subtensor", "Sum"]),
+    "rows of a product with a vector": (dot(A, u)[2:4], ["Dot", "Subtensor"]),
+    "column of a product with a vector": (dot(u, A)[3], ["Dot", "Subtensor"]),
+    "every other column of a product with a vector": (dot(u, A)[::2], ["Dot", "Subtensor"]),
+    "every other row of a product with a vector": (tanh(dot(A, u)[::2]), ["Subtensor", "Dot", "tanh"]),
+    "product turned around": (dot(A, u)[::-1], ["Dot", "Subtensor"]),
+    "product that others read": ([dot(A, u)[1], dot(A, u) * 2], ["Dot", "Subtensor", "mul"]),
+    "constant zeros set to zero": (set_subtensor(constant(numpy.zeros((4, 7)))[1:], A[1:4].zeros_like()), []),
+    "zeros set to constant zeros": (set_subtensor(zeros[1:], numpy.zeros(7)), ["second"]),
+    "zeros set to numbers": (set_subtensor(zeros[1:], numpy.arange(7.0)), ["IncSubtensor", "second"]),
     "part of a sum": ((A + B)[1], ["Subtensor", "Subtensor", "add"]),
     "part of a sum that others read": ([(A + B)[1], (A + B) * 2], ["Subtensor", "add", "mul"]),
     "part of what is repeated": ((A + row)[1:, 2], ["Subtensor", "Subtensor", "add"]),
@@ -72,7 +98,8 @@ CASES = {
                                          ["AdvancedIncSubtensor1", "tanh"]),
     "put into zeros that others read": ([zeros[1:] + 1, inc_subtensor(zeros[1], u) + A], None),
 }
-INPUTS = [A, B, u, v, row, number, n, positions, known]
+INPUTS = [A, B, u, v, row, number, n, positions, known, stacked]
+VALUES = numpy.random.default_rng(0).uniform(-1, 1, (4, 7, 7))
 
 
 @pytest.fixture(autouse=True)
@@ -93,12 +120,74 @@ def test_nodes_after_optimising(name):
     assert sorted(left) == sorted(CASES[name][1])
 
 
+LIFTED = ["row of a sum", "rows of a sum of three", "block of an extremum", "rows of a product with a vector",
+          "column of a product with a vector", "every other row of a product with a vector"]
+HELD_BACK = ["row of a sum that others read", "sum turned around", "product turned around",
+             "product that others read", "every other column of a product with a vector"]
+
+
+@pytest.mark.parametrize("name", [*LIFTED, *HELD_BACK])
+def test_parts_are_taken_first(name):
+    order = operations(optimized(INPUTS, outputs_of(name), UNFUSED))
+    work = next(place for place, operation in enumerate(order) if operation in ("Sum", "Max", "Dot"))
+    assert (order.index("Subtensor") < work) == (name in LIFTED)
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_values(name):
-    square = numpy.random.default_rng(0).uniform(-1, 1, (4, 7, 7))
-    values = [square[0], square[1], square[2, 0], square[2, 1], square[3, :1], numpy.array(0.7), numpy.array(7),
-              numpy.array([1, 2, 1]), square[0, :3, :4]]
-    assert_same_results(INPUTS, outputs_of(name), values=values)
+    assert_same_results(INPUTS, outputs_of(name), values=values_of_inputs())
+
+
+def values_of_inputs():
+    square = VALUES.copy()
+    return [square[0], square[1], square[2, 0], square[2, 1], square[3, :1], numpy.array(0.7), numpy.array(7),
+            numpy.array([1, 2, 1]), VALUES[0, :3, :4].copy(), square.copy()]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_gradients(name):
+    read = [x for x in INPUTS if x.type.dtype == "float64"]
+    cost = sum([phintys.tensor.sqr(output).sum() for output in outputs_of(name)])
+    gradients = phintys.grad(cost, read, disconnected_inputs="ignore")
+    assert_same_results(INPUTS, gradients, (UNFUSED,), values=values_of_inputs())
+
+
+def test_errors_of_what_is_not_computed_remain():
+    """Indices of sums and products, and lengths that must agree."""
+    for output, error in ((A.sum(axis=1)[7], IndexError), (dot(A, u)[-8], IndexError), (dot(u, A)[7], IndexError),
+                          (stacked.max(axis=1)[0, 7], IndexError), (u[1:][-7], IndexError), (u[::-1][7], IndexError),
+                          (dot(A, u[1:])[0], ValueError)):
+        with pytest.raises(error):
+            phintys.function(INPUTS, output, on_unused_input="ignore")(*values_of_inputs())
+
+
+def test_rows_change_what_they_say():
+    values = values_of_inputs()
+    for value in values:
+        if value.dtype == "float64" and value.size > 4:
+            value.flat[1], value.flat[4] = numpy.inf, numpy.nan
+    fired = set()
+    for name in CASES:
+        broken, names = broken_claims(INPUTS, outputs_of(name), values, UNFUSED)
+        assert not broken
+        fired |= names
+    assert fired >= {"local_subtensor_of_reduce", "local_subtensor_of_dot", "local_subtensor_merge"}
+
+
+def test_strict_rules_keep_the_errors_of_useless_changes():
+    """An index out of range, and a tensor that does not fit, are errors of the graph as it is written."""
+    for output, error, left in ((inc_subtensor(A[7], 0.0), IndexError, []),
+                                (set_subtensor(zeros[1:], numpy.zeros(6)), ValueError, ["second"]),
+                                (set_subtensor(A[7], tanh(A[0]))[7], IndexError, ["Subtensor", "tanh"]),
+                                (inc_subtensor(A[[7]], 0.0), IndexError, [])):
+        with phintys.change_flags(math_rules="strict"), pytest.raises(error):
+            phintys.function(INPUTS, output, on_unused_input="ignore")(*values_of_inputs())
+        if left:
+            assert operations(optimized(INPUTS, [output], UNFUSED)) == left
+    with phintys.change_flags(math_rules="strict"):
+        f = phintys.function([A, u], [inc_subtensor(A[7:], 0.0), set_subtensor(A[:2], tanh(A[:2]))[:2]],
+                             on_unused_input="ignore")
+    assert not [node for node in f.maker.fgraph.toposort() if type(node.op) is IncSubtensor]
 
 
 def test_an_index_of_an_alloc_is_checked():
@@ -180,7 +269,7 @@ def taken(values, entry):
 
 
 def test_two_entries_mean_what_their_composition_means():
-    parts, steps = (None, -2, 0, 1, 3), (None, -1, 1, 2)
+    parts, steps = (None, -3, -1, 0, 1, 3), (None, -1, 1, 2)
     slices = [slice(*triple) for triple in product(parts, parts, steps)]
     composed = 0
     for inner, outer in product(slices, [*slices, *range(-3, 4)]):

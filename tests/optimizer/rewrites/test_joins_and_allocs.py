@@ -2,11 +2,15 @@
 import numpy
 import pytest
 from optimized_graphs import FAST_RUN, UNFUSED, evaluate, operations, optimized, random_value, variable
+from rewrite_claims import broken_claims
 
+import phintys
+from phintys.graph.gradients.gradient import grad
 from phintys.modes import OPT_NONE
 from phintys.ops.creation.allocation import alloc
 from phintys.ops.cumulative.product import prod
 from phintys.ops.operators import TensorConstant
+from phintys.ops.products.products import dot
 from phintys.ops.reduction import reduction
 from phintys.ops.shape.join import concatenate, join, stack
 from phintys.ops.shape.reshape import reshape
@@ -31,12 +35,33 @@ CASES = {
     "a column and nothing": ([COLUMN], lambda: join(1, EMPTY, COLUMN, EMPTY), set(), {"Join"}),
     "only one is not empty": ([M], lambda: concatenate([EMPTY, M], axis=1) * 2, {"mul"}, {"Join"}),
     "alloc of an alloc": ([M, I, J], lambda: alloc(alloc(M[0, 0], 1, I, 1), J, I, 3), {"Alloc"}, set()),
-    "alloc of another length": ([M, I, J], lambda: alloc(alloc(M[0], I, 10), J, 10), {"Alloc"}, set()),
+    "alloc of another length": ([M, I, J], lambda: alloc(alloc(M[0], I, 10), J, 10), {"Alloc", "Check"}, set()),
+    "alloc of a known length to another": ([M, J], lambda: alloc(alloc(M[0], 4, 10), J, 10), {"Alloc", "Check"}, set()),
+    "alloc of an alloc that others read": ([M, I, J], lambda: alloc(alloc(M[0], I, 10), J, 10) * alloc(M[0], I, 10),
+                                           {"Alloc"}, {"Check"}),
     "alloc of its own shape": ([M], lambda: alloc(M * 2, *M.shape), {"mul"}, {"Alloc"}),
     "alloc of a longer shape": ([ROW, M], lambda: alloc(ROW * 2, *M.shape), {"Alloc"}, set()),
     "reshape of a moved dimension of 1": ([M], lambda: reshape((M * 2).dimshuffle("x", 0, "x", 1), (-1,)), {"Reshape"},
                                           {"DimShuffle"}),
     "reshape of a transpose": ([M], lambda: reshape(M.dimshuffle(1, "x", 0), (-1,)), {"DimShuffle", "Reshape"}, set()),
+    "reshape that makes dimensions": ([M], lambda: reshape(M * 2, (1, M.shape[0], 1, M.shape[1], 1)), {"DimShuffle"},
+                                      {"Reshape"}),
+    "reshape of a vector to a row": ([M], lambda: reshape(M[0], (1, -1)), {"DimShuffle"}, {"Reshape"}),
+    "reshape that drops a dimension": ([COLUMN], lambda: reshape(COLUMN * 2, (COLUMN.shape[0],)), {"DimShuffle"},
+                                       {"Reshape"}),
+    "reshape that makes and joins dimensions": ([M], lambda: reshape(M * 2, (1, -1)), {"Reshape"}, {"DimShuffle"}),
+    "reshape to other lengths": ([M], lambda: reshape(M * 2, (1, M.shape[1] // 2, M.shape[0] * 2)), {"Reshape"},
+                                 {"DimShuffle"}),
+    "zeros in a product": ([M, N], lambda: dot(M.zeros_like(), N), {"Alloc"}, {"Dot", "Dot22"}),
+    "a product with zeros": ([M], lambda: dot(M[0], M.zeros_like()), {"Alloc"}, {"dot", "Dot"}),
+    "two vectors, one of zeros": ([M], lambda: dot(M[0] * 0, M[1]), set(), {"dot", "Dot"}),
+    "a product with ones": ([M, N], lambda: dot(M.ones_like(), N), {"Dot22"}, {"Alloc"}),
+    "product of an alloc": ([M], lambda: prod(alloc(-1.5, *M.shape, 3), axis=(0, 2)), {"Alloc", "pow"}, {"Prod"}),
+    "product of an alloc of any length": ([I, J], lambda: prod(alloc(-1.5, I, J), axis=0), {"Prod"}, {"pow"}),
+    "product of ones": ([M], lambda: prod(M.ones_like(), axis=1), {"Alloc"}, {"Prod", "pow"}),
+    "product of zeros": ([M], lambda: prod(M.zeros_like()), {"pow"}, {"Prod"}),
+    "product of what is repeated": ([M, ROW], lambda: prod(M.zeros_like() + ROW, axis=0), {"Prod"}, {"pow"}),
+    "product of integers": ([I, J], lambda: prod(alloc(3, I, J)), {"Prod"}, {"pow"}),
     "sum of an alloc": ([I, J], lambda: reduction.sum(alloc(2.0, I, J, 3), axis=(0, 2)), {"Alloc", "mul"}, {"Sum"}),
     "sum of all": ([I, J], lambda: reduction.sum(alloc(2.5, I, J)), {"mul"}, {"Sum", "Alloc"}),
     "sum of a fill": ([M], lambda: reduction.sum(M.ones_like() * 3, axis=1), {"Alloc", "mul"}, {"Sum"}),
@@ -59,10 +84,47 @@ def test_rewrites(name):
     assert present <= found and not absent & found
 
 
+@pytest.mark.parametrize("name", CASES)
+def test_gradients(name):
+    inputs, build, *_ = CASES[name]
+    read = [item for item in inputs if item.type.dtype == "float64"]
+    if build().type.dtype == "float64" and read:
+        values = [numpy.array(4) if item.type.ndim == 0 else random_value(item, seed)
+                  for seed, item in enumerate(inputs)]
+        gradients = grad(reduction.sum(build() ** 2), read, disconnected_inputs="ignore")
+        wanted, got = [evaluate(optimized(inputs, gradients, query), values) for query in (OPT_NONE, UNFUSED)]
+        for mine, his in zip(got, wanted):
+            numpy.testing.assert_allclose(mine, his, rtol=1e-12)
+
+
+def test_rows_change_what_they_say():
+    fired = set()
+    for inputs, build, *_ in CASES.values():
+        values = [numpy.array(4) if item.type.ndim == 0 else random_value(item, seed)
+                  for seed, item in enumerate(inputs)]
+        for value in values:
+            if value.dtype == "float64" and value.ndim:
+                value.flat[1], value.flat[2] = numpy.inf, numpy.nan
+        broken, names = broken_claims(inputs, [build()], values, UNFUSED)
+        assert not broken
+        fired |= names
+    assert fired >= {"local_0_dot_x", "local_prod_of_repeated", "local_merge_alloc", "local_reshape_to_dimshuffle"}
+
+
 def test_lengths_that_contradict_each_other_still_fail():
-    fgraph = optimized([M, I, J], [alloc(alloc(M[0], I, 10), J, 10)])
-    with pytest.raises(ValueError):
-        evaluate(fgraph, [numpy.ones((2, 10)), numpy.array(3), numpy.array(4)])
+    for output in (alloc(alloc(M[0], I, 10), J, 10), alloc(alloc(M[0], 3, 10), J, 10), dot(M, M.zeros_like())):
+        f = phintys.function([M, I, J], output, on_unused_input="ignore")
+        with pytest.raises(ValueError):
+            f(numpy.ones((2, 10)), 3, 4)
+
+
+def test_lengths_of_allocs_that_agree():
+    f = phintys.function([M, I, J], alloc(alloc(M[0], I, 10), J, 10))
+    for first, second in ((4, 4), (1, 4), (0, 0), (1, 0)):
+        assert f(numpy.ones((2, 10)), first, second).shape == (second, 10)
+    for lengths in ((-1, -1), (0, 1), (4, 1)):
+        with pytest.raises(ValueError):
+            f(numpy.ones((2, 10)), *lengths)
 
 
 def test_two_allocs_become_one():
