@@ -12,7 +12,7 @@ from phintys.graph import hooks
 from phintys.graph.errors import UnusedInputError, made_at
 from phintys.graph.garbage import garbage_kept
 from phintys.graph.variable import Constant, Variable
-from phintys.io import In
+from phintys.io import In, check_truths
 from phintys.making.function_dump import function_dump
 from phintys.making.function_maker import FunctionMaker, wrap_in
 from phintys.making.rebuild import pairs
@@ -108,6 +108,10 @@ def function(inputs: Sequence[Variable | SymbolicInput | tuple[Any, ...]],
                         f"single input; got {inputs!r}")
     if not isinstance(no_default_updates, (bool, list)):
         raise TypeError(f"no_default_updates should be either a boolean or a list, got {no_default_updates!r}")
+    if not isinstance(name, (str, type(None))):
+        raise TypeError(f"the name of a function must be a string, got {name!r}")
+    check_truths(accept_inplace=accept_inplace, rebuild_strict=rebuild_strict,
+                 allow_input_downcast=allow_input_downcast)
     _check_update_pairs(updates)
     specs = [_as_in(spec, allow_input_downcast) for spec in inputs]
     _check_duplicates(specs)

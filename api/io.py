@@ -8,6 +8,8 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+import numpy
+
 from phintys.graph.public_names import at_home
 from phintys.graph.variable import Variable
 from phintys.making.argument_container import ArgumentContainer
@@ -22,6 +24,13 @@ STORED = (Container, ArgumentContainer, SharedVariable)     # values that an inp
 def _check_symbolic(thing):
     if not isinstance(thing, Variable):
         raise TypeError(f"inputs, updates and outputs of functions are symbolic variables, got {thing!r}")
+
+
+def check_truths(**given: Any) -> None:
+    """Refuse arguments that are neither truth values nor None: a text such as "no" would count as true."""
+    for name, value in given.items():
+        if not isinstance(value, (bool, int, numpy.bool, type(None))):
+            raise TypeError(f"{name} must be True, False or None, got {value!r}")
 
 
 @at_home
@@ -50,7 +59,8 @@ class SymbolicInput:
     Raises
     ------
     TypeError
-        If a value is not a variable, the name is not a string, or the update has another type than the variable.
+        If a value is not a variable, the name is not a string, ``strict`` or ``allow_downcast`` is not a truth value,
+        or the update has another type than the variable.
 
     Examples
     --------
@@ -68,6 +78,7 @@ class SymbolicInput:
             name = variable.name
         if name is not None and not isinstance(name, str):
             raise TypeError(f"the name of an input must be a string, got {name!r}")
+        check_truths(strict=strict, allow_downcast=allow_downcast)
         if update is not None and update.type != variable.type:
             raise TypeError(f"Variable '{variable}' has type {variable.type} but an update of type {update.type}. The "
                             "type of the update should be the same as the type of the variable")

@@ -388,7 +388,8 @@ def shared(value: Any, name: str | None = None, strict: bool = False, allow_down
     Raises
     ------
     TypeError
-        If the value is symbolic or a masked array, or no constructor accepts the keywords.
+        If the value is symbolic, a masked array or an array of another library, such as a series of pandas, or no
+        constructor accepts the keywords.
 
     Examples
     --------
@@ -433,7 +434,9 @@ shared.constructors = CONSTRUCTORS      # type: ignore[attr-defined]
 
 
 def _why_not_at(target, value):
-    """The addition to the message if the requested place cannot have the value."""
+    """The addition to the message if the requested place cannot have the value, or a shared variable at all."""
+    if _is_foreign(value):
+        return f". Make an array of the {type(value).__name__} first: numpy.asarray(value)"
     if is_elsewhere(target):
         return f". At the target {target!r} are arrays and numbers, no value of {type(value)}"
     reason = None if target == "cpu" else hooks.device_opened().reason_against(value, target)
@@ -446,16 +449,23 @@ def _is_masked(value):
     return masked is not None and isinstance(value, masked.MaskedArray)
 
 
+def _is_foreign(value):
+    """Whether a value is no array of NumPy, but says that it can be one, such as a series of pandas."""
+    return hasattr(type(value), "__array__") and not isinstance(value, (numpy.ndarray, numpy.generic, type))
+
+
 @shared_constructor
 def generic_constructor(value: str | Sequence[int], name: str | None = None, strict: bool = False,
                         allow_downcast: Any = None) -> SharedVariable:
-    """Store any Python object by reference.
+    """Store any Python object by reference, but none that is an array of another library.
 
     Examples
     --------
     >>> phintys.shared("any object").type
     Generic
     """
+    if _is_foreign(value):
+        raise TypeError(f"an array of another library: {type(value)}")
     return SharedVariable(name, generic, value, strict, allow_downcast, borrow=True)
 
 

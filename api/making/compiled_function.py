@@ -367,9 +367,11 @@ class Function(Callable):
         return container
 
     def _described_inputs(self):
-        named = [spec.name for spec in self.maker.inputs if spec.name is not None]
+        states = [spec.name for spec in self.maker.inputs if spec.implicit and spec.name is not None]
+        given = [spec.name for spec in self.maker.inputs if not spec.implicit]
+        named = [name for name in given if name is not None]
         return (f"The phintys function with name {self.name!r} has {len(named)} named inputs ({', '.join(named)}) and "
-                f"{len(self.maker.inputs) - len(named)} unnamed")
+                f"{len(given) - len(named)} unnamed" + (f", and the states {', '.join(states)}" if states else ""))
 
     def containers_of_graph(self) -> list[ArgumentContainer]:
         """Return the storage of each input of ``maker.fgraph``, in the graph's order."""

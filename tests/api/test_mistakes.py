@@ -306,6 +306,15 @@ MISTAKES = {
     "too many arguments": (lambda: call([v], v, [1.0], [2.0]), TypeError, "Too many.*takes 1, 2 were given"),
     "one argument of none": (lambda: call([], s + 1, 1.0), TypeError, "Too many.*takes 0, 1 were given"),
     "a name that is not there": (lambda: function([v], v)(w=[1.0]), TypeError, "'w'.*1 named inputs \\(v\\)"),
+    "a name where there is none": (lambda: function([], s + 1)(x=1.0), TypeError,
+                                   "'x'.* has 0 named inputs \\(\\) and 0 unnamed, and the states s"),
+    "a function named 5": (lambda: function([v], v, name=5), TypeError, "name of a function must be a string, got 5"),
+    **{f"{flag}='yes'": (lambda flag=flag: function([v], v, **{flag: "yes"}), TypeError,
+                         f"{flag} must be True, False or None, got 'yes'")
+       for flag in ("allow_input_downcast", "accept_inplace", "rebuild_strict")},
+    **{f"In({flag}='yes')": (lambda flag=flag: phintys.In(v, **{flag: "yes"}), TypeError,
+                             f"{flag} must be True, False or None, got 'yes'")
+       for flag in ("allow_downcast", "strict")},
     "an argument twice": (lambda: function([v], v)([1.0], v=[2.0]), TypeError, "Multiple values for input: 'v'"),
     "set_value by rank": (lambda: sv.set_value(numpy.ones((2, 2))), TypeError, "got 2 with.*sv .*stays as it was"),
     "set_value of text": (lambda: sv.set_value("abc"), TypeError, "the text abc.*sv .*stays as it was"),
@@ -441,6 +450,9 @@ def test_what_pandas_has_that_is_no_number():
         with pytest.raises(TypeError, match="(?s)argument with name \"v\".*got a (Series|Categorical)"):
             call([v], v, value)
     assert call([v], v + pandas.Series([1.0, 2.0]), [1.0, 1.0]).tolist() == [2.0, 3.0]
+    for value in (pandas.Series([1.0]), pandas.DataFrame({"a": [1.0]}), pandas.Index([1.0])):
+        with pytest.raises(TypeError, match=f"Make an array of the {type(value).__name__} first: numpy.asarray"):
+            shared(value)
 
 
 # What Python says of code that took an argument for something else: it names neither the argument nor the function.
