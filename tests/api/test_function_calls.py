@@ -207,9 +207,9 @@ def test_keys(name, key, known):
     if known:
         assert f.container[key] in f.inv_finder
         return
-    with pytest.raises(TypeError, match="Unknown input or state.*product.*(x).*states w"):
+    with pytest.raises(TypeError, match="Unknown input or state.*product.*\\(x\\).*states w"):
         f[key]
-    with pytest.raises(TypeError, match="Unknown input or state.*product.*(x).*states w"):
+    with pytest.raises(TypeError, match="Unknown input or state.*product.*\\(x\\).*states w"):
         f[key] = 1.0
     with pytest.raises(KeyError):
         f.container[key]
