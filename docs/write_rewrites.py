@@ -21,7 +21,8 @@ Written by `docs/write_rewrites.py` from the tables in `optimizer/`; edit these,
 * `"theano"`, the default: all. But products and quotients under a power stay together, so that a scaled norm such as
   `m * sqrt(sum((x / m)**2))` is finite wherever its result is and `1 / m` is finite.
 * `"fast"`: powers are taken out of products and sums, too: `sum((x / s)**2)` is `sum(x**2) / s**2`, which saves a
-  division for each element, but is not finite where `x**2` or `s**2` is not. PyTensor's functions and log-densities of
+  division for each element, but is not finite where `x**2` or `s**2` is not. Divisions by constants are
+  multiplications by their inverses: `x / 10` may differ in the last digit. PyTensor's functions and log-densities of
   PyMC's models are compiled under it, unless the rules are strict.
 
 `mode.excluding` leaves out a rewrite by its name, or all that may change something, as in

@@ -25,6 +25,7 @@ from phintys.optimizer.engine.op_patterns import (
     lt,
     maximum,
     minimum,
+    mul,
     neg,
     neq,
     or_,
@@ -59,6 +60,11 @@ def integers(found, out):
 def discrete(found, out):
     """Return whether the hole x has integers or bools, each of which equals itself."""
     return not is_inexact(found["x"])
+
+
+def truths(found, out):
+    """As `keeps_dtype`, for bools, of which 1 is the largest: ``3 & 1`` is not 3."""
+    return keeps_dtype(found, out) and out.type.dtype == "bool"
 
 
 def real_numbers(found, out):
@@ -125,6 +131,32 @@ def canonical_product(fgraph, node):
     if not product.cancelled and not collected and (gain <= 0 or too_wide):
         return None
     return factors.build(product, out)
+
+
+def product_with_shuffled_product(fgraph, node):
+    """``2 * (3 * x)[None] * y -> (6 * x)[None] * y``, also for ``(3 / x)[None]``: the view has as many elements as the
+    result, or fewer."""
+    out, inputs = node.outputs[0], node.inputs
+    values = [constant_value(each) for each in inputs]
+    place = next((place for place, value in enumerate(values) if type(value) in (int, float)), None)
+    if place is None or out.type.dtype not in float_dtypes:
+        return None
+    for view in inputs:
+        if key(view) != "DimShuffle" or len(fgraph.clients[view]) > 1:
+            continue
+        inner = view.owner.inputs[0]
+        if key(inner) not in ("mul", "true_div") or len(fgraph.clients[inner]) > 1 \
+                or inner.type.dtype != out.type.dtype:
+            continue
+        first, *others = inner.owner.inputs
+        factor = constant_value(first)
+        if type(factor) not in (int, float) or not 1e-30 < abs(factor * values[place]) < 1e30:
+            continue
+        moved = apply_op(key(inner), constant_like(factor * values[place], inner), *others)
+        product = [moved.dimshuffle(*view.owner.op.new_order) if each is view else each
+                   for position, each in enumerate(inputs) if position != place]
+        return apply_op("mul", *product) if len(product) > 1 else as_type(product[0], out.type, [])
+    return None
 
 
 def integer_product(fgraph, node):
@@ -228,6 +260,8 @@ REWRITES = [
             changes="nan range rounding"),
     Rewrite("local_neg_to_sub", ("mul", "true_div"), pull_sign, (FAST_RUN,), of=(*NUMBERS, *factors.KEYS),
             changes="nan range rounding"),
+    Rewrite("local_mul_of_shuffled_product", ("mul",), product_with_shuffled_product, (FAST_RUN,), of=("DimShuffle",),
+            changes="range rounding"),
     Rewrite("local_mul_one_zero", ("mul",), integer_product, (FAST_RUN,), of=("mul", *NUMBERS), changes="errors"),
     Rewrite("local_pow_canonicalize", ("pow",), constant_power, (FAST_RUN, "local_pow_specialize"), of=NUMBERS,
             changes="nan range rounding"),
@@ -250,6 +284,10 @@ REWRITES = [
     rule("local_and_zero", and_(x, 0), 0),
     rule("local_or_zero", or_(x, 0), x),
     rule("local_xor_zero", xor(x, 0), x),
+    rule("local_and_true", and_(x, 1), x, truths),
+    rule("local_or_true", or_(x, 1), 1, truths),
+    rule("local_mul_true", mul(x, 1), x, truths),
+    rule("local_mul_false", mul(x, 0), 0, truths),
     rule("local_compare_with_itself", lt(x, x), 0),                       # nor is NaN below itself
     rule("local_compare_with_itself", gt(x, x), 0),
     rule("local_compare_with_itself", neq(x, x), 0, discrete),

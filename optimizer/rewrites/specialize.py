@@ -1,11 +1,15 @@
 """Specializations: forms that run faster, but would hide structure from the earlier families."""
 import math
 
+import numpy
+
+from phintys.graph.config import config
+from phintys.graph.variable import Constant
 from phintys.ops.creation.allocation import Alloc
 from phintys.ops.elementwise.elementwise import Elemwise
 from phintys.ops.shape.shape import patternbroadcast
 from phintys.ops.types.dtypes import integer_dtypes
-from phintys.optimizer.engine.database import FAST_RUN, Rewrite
+from phintys.optimizer.engine.database import CONSTANT, FAST_RUN, Rewrite
 from phintys.optimizer.engine.forms import constant_value, is_inexact, key
 from phintys.optimizer.engine.op_patterns import absolute, inv, mul, neg, sqr, true_div, x
 from phintys.optimizer.engine.pattern import rule
@@ -42,6 +46,30 @@ def divide_by_power_of_two(fgraph, node):
     if math.frexp(value)[0] not in (0.5, -0.5) or not 1e-4 < abs(value) < 1e4:
         return None
     return apply_op("mul", node.inputs[0], constant_like(1.0 / value, out))
+
+
+def divide_by_constant(fgraph, node):
+    """``x / c -> x * (1/c)`` for constants, also tensors, but only under ``config.math_rules = "fast"``: who writes
+    ``x / 10`` sees whether 3 gives 0.3, else."""
+    (dividend, divisor), out = node.inputs, node.outputs[0]
+    if config.math_rules != "fast" or not isinstance(divisor, Constant) or out.type.dtype not in ("float32", "float64"):
+        return None
+    values = numpy.asarray(divisor.data, out.type.dtype)
+    if values.size == 0 or not ((abs(values) > 1e-30) & (abs(values) < 1e30)).all():
+        return None
+    inverse = divisor.type.clone(dtype=out.type.dtype).make_constant(1 / values)
+    return apply_op("mul", dividend, inverse)
+
+
+def floats_of_integers(fgraph, node):
+    """A constant of int64 among floats is one of floats, which each call would make of it."""
+    out = node.outputs[0]
+    if out.type.dtype != "float64":
+        return None
+    inputs = [each.type.clone(dtype="float64").make_constant(each.data.astype("float64"))
+              if isinstance(each, Constant) and each.type.dtype in ("int64", "uint64") and each.data.size > 1 else each
+              for each in node.inputs]
+    return node.op(*inputs) if inputs != node.inputs else None
 
 
 def quotient_of_quotient(fgraph, node):
@@ -158,6 +186,10 @@ REWRITES = [
     rule("local_mul_minus_one", mul(x, -1), neg(x), inexact, (FAST_RUN, "local_mul_specialize"), changes="nan"),
     rule("local_div_to_inv", true_div(1, x), inv(x), inexact),
     Rewrite("local_div_by_power_of_two", ("true_div",), divide_by_power_of_two, (FAST_RUN,)),
+    Rewrite("local_div_by_constant", ("true_div",), divide_by_constant, (FAST_RUN,), of=(CONSTANT,),
+            changes="range rounding"),
+    Rewrite("local_floats_of_integers", ("add", "sub", "mul", "true_div"), floats_of_integers, (FAST_RUN,),
+            of=(CONSTANT,)),
     Rewrite("local_div_of_div", ("true_div",), quotient_of_quotient, (FAST_RUN,), of=("true_div", "neg"),
             changes="range rounding"),
     Rewrite("local_sqr_of_div", ("sqr",), square_of_quotient, (FAST_RUN,), of=("true_div",), changes="range rounding"),

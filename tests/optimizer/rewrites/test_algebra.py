@@ -129,3 +129,49 @@ def test_sums_of_one_repeated_value():
         numpy.testing.assert_array_equal(f(100, [0] * 4), plain(100, [0] * 4), strict=True)
     with pytest.raises(ValueError):
         phintys.function([value, n], tensor.alloc(value, n).sum())(2, -1)
+
+
+B, K, V, S = variable("B1"), variable("l1"), variable("d1", "v"), variable("d0", "s")
+FACTORS = numpy.array([10, 20, 13])
+
+# inputs, output, operations under the default rules and under "fast"; a counter-case follows each row
+FORMS = {
+    "and with what is true": ([B], B & numpy.ones((), bool), [], None),
+    "and with 1": ([K], K & 1, ["and_"], None),
+    "or with what is true": ([B], B | numpy.ones((), bool), ["second"], None),
+    "or with 1": ([K], K | 1, ["or_"], None),
+    "times what is false": ([B, V], tensor.switch(B * numpy.zeros((), bool), 0, tensor.exp(V)), ["exp"], None),
+    "times what is true": ([B], B * numpy.ones((), bool), [], None),
+    "a quotient by a constant": ([V], V / 10, ["true_div"], ["mul"]),
+    "by several": ([V], V / numpy.array([3.0, 5, 7]), ["true_div"], ["mul"]),
+    "by a zero among them": ([V], V / numpy.array([3.0, 0, 7]), ["true_div"], ["true_div"]),
+    "by a power of two": ([V], V / 8, ["mul"], ["mul"]),
+    "a product in a view": ([S, V], 2 * (tensor.exp(S) * -0.5).dimshuffle("x") * V,
+                            ["exp", "neg", "DimShuffle", "mul"], None),
+    "a quotient in a view": ([S, V], 3 * (2 / tensor.sin(S)).dimshuffle("x") * V,
+                             ["sin", "true_div", "DimShuffle", "mul"], None),
+    "a product that others read": ([S, V], (lambda x: 2 * x.dimshuffle("x") * V - tensor.exp(x))(3 * S),
+                                   ["mul", "exp", "DimShuffle", "DimShuffle", "mul", "mul", "sub"], None),
+    "a constant out of range": ([S, V], 1e200 * (1e200 * tensor.sin(S)).dimshuffle("x") * V,
+                                ["sin", "mul", "DimShuffle", "mul"], None),
+}
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_forms(name):
+    inputs, output, wanted, fast = FORMS[name]
+    for rules, expected in (("theano", wanted), ("fast", wanted if fast is None else fast)):
+        with change_flags(math_rules=rules):
+            assert sorted(operations(optimized(inputs, [output], UNFUSED))) == sorted(expected), rules
+            f = phintys.function(inputs, output, on_unused_input="ignore")
+        values = [random_value(each)[:3] if each.type.ndim else random_value(each) for each in inputs]
+        plain = phintys.function(inputs, output, mode=phintys.Mode(optimizer=None), on_unused_input="ignore")
+        with numpy.errstate(all="ignore"):
+            numpy.testing.assert_allclose(f(*values), plain(*values), rtol=4e-16)
+
+
+def test_constant_integers_among_floats_are_floats():
+    for value, kept in ((FACTORS, "float64"), (FACTORS.astype("int8"), "int8")):      # these would take more memory
+        (product,) = optimized([V], [V * value], UNFUSED).toposort()
+        assert {each.type.dtype for each in product.inputs} == {"float64", kept}
+        assert phintys.function([V], V * value)([0.5, 1, 2]).tolist() == [5, 20, 26]

@@ -18,6 +18,10 @@ CASES = {
     "other dtypes": ([A, K], switch(gt(K.dimshuffle("x"), 0), A.dimshuffle("x"), numpy.float32([2])),
                      ["gt", "switch", "DimShuffle"]),
     "a row that may have been computed so": ([A, R], exp(R[:, :1] * 2) * ROW, None),
+    "a sum of one element and a number": (
+        [A, V, R], (R.sum(axis=1) * A.dimshuffle("x")).dimshuffle() + A, ["Sum", "DimShuffle", "mul", "add"]),
+    "read with its dimension, too": (
+        [A, R], (lambda product: product.dimshuffle() + product * R)(R.sum(axis=1) * A.dimshuffle("x")), None),
     "one operand has elements": ([A, V], A.dimshuffle("x") + V, ["DimShuffle", "add"]),
 }
 
