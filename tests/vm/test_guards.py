@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy
 import pytest
+from guarded_arrays import guarded
 
 import phintys
 import phintys.tensor as T
@@ -53,3 +54,15 @@ def test_loops_and_updates_in_place_between_guards():
         for _ in range(4):
             found = f(numpy.arange(40.0) / 1000)
     assert found.shape == (40,) and numpy.isfinite(found).all()
+
+
+def test_a_step_that_fails_reads_nothing_of_a_call_before():
+    """Its error was explained by values of operands that it had not computed: those of the last call, given back."""
+    rows, w, start = T.dmatrices("rows", "w", "start")
+    (states, _), _ = phintys.scan(lambda row, old, last: (T.tanh(T.dot(old, w) + last * row), row * last[0]), rows,
+                                  [dict(initial=start, taps=[-2, -1]), None])
+    f = phintys.function([rows, w, start], states, mode="FAST_COMPILE")
+    with phintys.config.change_flags(guards="after"):
+        f(*[guarded(numpy.ones(shape)) for shape in ((1, 4), (4, 4), (2, 4))])
+        with pytest.raises(ValueError, match="length = 0, length = 4"):
+            f(*[guarded(numpy.ones(shape)) for shape in ((3, 4), (4, 4), (2, 0))])
