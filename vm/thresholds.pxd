@@ -23,7 +23,6 @@ cdef enum:
     LONG_CAST = 20000                   # elements of an argument: int64 to float64 5.4 us
     LONG_COPY = 131072                  # bytes written: alloc 1.1, join 2.7, repeat 3.0, transposed copy 6.3 us;
     #                                     about 20 us from memory, as measured when it was chosen
-    LONG_PREPEND = 200000               # bytes of the matrix: 5.1 us
 
     # Indexing.
     LONG_TAKE = 16384                   # rows that are taken: single elements of a table of 80 MB 65 us
@@ -34,12 +33,10 @@ cdef enum:
     LONG_CHOOSE = 16384                 # elements: random choices of two arrays 20 us
     LONG_FLAT_INDEX = 4096              # positions times dimensions: unravel_index in two dimensions 9.2 us
     LONG_NONZERO = 32768                # elements of a mask: 5.6 us, with one in ten or every second one true
-    LONG_PERMUTATION = 8192             # elements: 5.8 us
 
     # Searching and counting.
     LONG_SEARCH = 1000                  # needles: in 10,000 numbers 12.4 us
     PIECE_SEARCH = 2000
-    LONG_BINCOUNT = 100000              # elements: 125 us for 100 bins
     LONG_ARG = 20000                    # elements: 200 lines of 100 3.6 us
     PIECE_ARG = 32768
     LONG_SORT = 4000                    # comparisons: elements of all lines times the logarithm of a line's length
@@ -73,8 +70,6 @@ cdef enum:
     #                                     compute: a solution of 6 x 6 with 6 columns then takes two of them 2.5 ms
 
     # Networks.
-    LONG_HINGE = 30000                  # elements of the scores: 300 lines of 100 8.1 us
-    SHARED_HINGE = 60000                # worth a second worker
     LONG_SOFTMAX = 10000                # elements: 100 lines of 100 9.7 us
     PIECE_SOFTMAX = 12000
     LONG_CROSSENTROPY = 10000           # lines: of 3 numbers 37 us
