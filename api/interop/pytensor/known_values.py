@@ -11,12 +11,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy
 from pytensor.tensor.elemwise import DimShuffle, Elemwise
 
 from phintys.graph.read_only import inputs_for
 from phintys.graph.toposort import io_toposort
 from phintys.graph.variable import Constant
-from phintys.interop.pytensor.fallback import Performed, not_in_place
+from phintys.interop.pytensor.fallback import not_in_place
+from phintys.interop.pytensor.types import translated_type
 from phintys.optimizer.passes.constant_folding import copied, too_large
 
 if TYPE_CHECKING:
@@ -61,10 +63,12 @@ def computed_in_single_precision(node: Any, inputs: Sequence[Variable | Constant
         return None
     if len(node.outputs) > 1 or not all([isinstance(each, Constant) for each in inputs]):
         return None
-    computed, cell = Performed(not_in_place(op), node), [None]
-    made = computed.make_node(*inputs)
-    computed.perform(made, [each.data for each in inputs], [cell])
-    return [made.outputs[0].type.make_constant(cell[0], name=None)]
+    op, cell = not_in_place(op), [None]
+    if isinstance(op, Elemwise):
+        op.prepare_node(node, None, None, "py")
+    op.perform(node, [each.data for each in inputs], [cell])
+    value = numpy.asarray(cell[0], "float32")
+    return [translated_type(node.outputs[0].type).make_constant(value, name=None)]
 
 
 def _is_discrete(kind):
