@@ -140,7 +140,7 @@ def sink(fgraph, order, shapes, turns):
                     if shapes.get(reader) == shape:
                         target = turn if target is None else min(target, turn)
         if target is None and first is not None and first - turns[node] >= LATE:
-            if all([waits(fgraph, variable, node, first, shapes, turns) for variable in node.inputs]):
+            if waits(fgraph, node, first, shapes, turns):
                 turns[node] = first - 0.5       # before what runs in that turn
             continue
         if target is None or target != first or target == turns[node]:
@@ -149,15 +149,19 @@ def sink(fgraph, order, shapes, turns):
             turns[node] = target
 
 
-def waits(fgraph, variable, node, turn, shapes, turns):
-    """Return whether a value is there in a turn though the node reads it late, or could be computed then."""
-    if variable.owner is None or all(variable.type.broadcastable):
-        return True
-    readers = [reader for reader, _ in fgraph.clients[variable] if reader is not node]
-    if readers:
-        return any([reader == "output" or turns[reader] >= turn for reader in readers])
-    return shapes.get(variable.owner) == shapes[node] and len(variable.owner.outputs) == 1 and all([
-        waits(fgraph, operand, variable.owner, turn, shapes, turns) for operand in variable.owner.inputs])
+def waits(fgraph, node, turn, shapes, turns):
+    """Return whether all that a node reads is there in a turn though it is read late, or could be computed then."""
+    computed = [node]               # no recursion: what nobody else reads may be a long chain
+    for reader in computed:
+        for variable in dict.fromkeys(reader.inputs):
+            if variable.owner is None or all(variable.type.broadcastable):
+                continue
+            others = [other for other, _ in fgraph.clients[variable] if other is not reader]
+            if not others and shapes.get(variable.owner) == shapes[node] and len(variable.owner.outputs) == 1:
+                computed.append(variable.owner)
+            elif not any([other == "output" or turns[other] >= turn for other in others]):
+                return False
+    return True
 
 
 def groups_of(order, shapes, turns):

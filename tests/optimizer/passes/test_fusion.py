@@ -11,7 +11,7 @@ from phintys.ops.products.products import dot
 from phintys.ops.reduction import reduction
 from phintys.ops.reduction.fused_reduction import FusedReduction
 from phintys.optimizer.engine.lengths import Lengths
-from phintys.optimizer.passes.fusion import OPERANDS, STEPS, fuse, turns_of
+from phintys.optimizer.passes.fusion import LATE, OPERANDS, STEPS, fuse, turns_of
 
 x, y = variable("d1", "x"), variable("d1", "y")
 m, n, row, s = variable("d2", "m"), variable("d2", "n"), variable("dr", "row"), variable("d0", "s")
@@ -122,6 +122,16 @@ def test_turns_follow_the_graph_and_not_addresses():
         turns = turns_of(fgraph, order, shapes)
         found.add(tuple([turns[node] for node in order]))
     assert len(found) == 1
+
+
+@pytest.mark.parametrize("link", [tanh, lambda value: value ** value], ids=["long", "read twice"])
+def test_a_chain_of_any_length_waits_for_a_late_reader(link):
+    chain, late = x, m
+    for _ in range(1200 if link is tanh else 40):
+        chain = link(chain)
+    for _ in range(LATE + 5):
+        late = dot(tanh(late), n)
+    assert operations(optimized([x, m, n], [dot(late, chain)]))[-1] in ("Dot", "Gemv")
 
 
 STEPS_OF_RANDOM_GRAPHS = [
