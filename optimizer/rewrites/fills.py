@@ -10,12 +10,13 @@ import numpy
 
 from phintys.graph.variable import Constant
 from phintys.ops.creation.allocation import Alloc
-from phintys.ops.elementwise.scalar import eq, or_
+from phintys.ops.elementwise.scalar import and_, as_dtype, eq, or_
 from phintys.ops.elementwise.scalar_op import SCALAR_OPS
 from phintys.ops.identity.assertion import Check
 from phintys.ops.shape.shape import patternbroadcast, shape_i
+from phintys.ops.types.dtypes import float_dtypes
 from phintys.optimizer.engine.database import CONSTANT, FAST_RUN, Rewrite
-from phintys.optimizer.engine.forms import constant_value, is_inexact, key
+from phintys.optimizer.engine.forms import constant_value, key
 from phintys.optimizer.engine.values import NUMBERS, apply_op, apply_wide, constant, is_count, spread_over
 from phintys.optimizer.passes.shapes import feature_of
 
@@ -86,7 +87,8 @@ def fill_sum(fgraph, node):
 def prod_of_repeated(fgraph, node):
     """``prod(fill(x, y)) -> alloc(y ** size, *rest of the shape)``, for a y of one element; for ``alloc``, too."""
     inner, out = node.inputs[0], node.outputs[0]
-    if key(inner) not in ("second", "Alloc") or out.type.dtype != inner.type.dtype or not is_inexact(out):
+    if key(inner) not in ("second", "Alloc") or out.type.dtype != inner.type.dtype \
+            or out.type.dtype not in float_dtypes or node.op.axis == ():
         return None
     if key(inner) == "Alloc":
         value, *lengths = inner.owner.inputs
@@ -97,8 +99,10 @@ def prod_of_repeated(fgraph, node):
     if not all(value.type.broadcastable):
         return None
     axes = range(inner.type.ndim) if node.op.axis is None else node.op.axis
-    size = apply_wide("mul", [apply_op("convert_to_" + out.type.dtype, lengths[axis]) for axis in axes], out.type.dtype)
-    total = value.dimshuffle() if constant_value(value) == 1 else apply_op("pow", value.dimshuffle(), size)
+    total = value.dimshuffle()
+    if constant_value(value) != 1:          # in float64: elsewhere large odd numbers become even, or infinite
+        size = apply_wide("mul", [as_dtype(lengths[axis], "float64") for axis in axes], "float64")
+        total = as_dtype(apply_op("pow", as_dtype(total, "float64"), size), out.type.dtype)
     kept = [length for axis, length in enumerate(lengths) if axis not in axes]
     return patternbroadcast(Alloc()(total, *kept), out.type.broadcastable) if kept else total
 
@@ -173,14 +177,18 @@ def alloc_of_alloc(fgraph, node):
     value, *lengths = inner.owner.inputs
     outer = node.inputs[len(node.inputs) - len(lengths):]
     conditions = []
-    for given, again in zip(lengths, outer):
+    for axis, (given, again) in enumerate(zip(lengths, outer), value.type.ndim - len(lengths)):
         known, other = constant_value(given), constant_value(again)
-        if given is again or known == 1 or (known is not None and known == other):
+        has_one = axis < 0 or value.type.broadcastable[axis]
+        if given is again or (known == 1 and has_one) or (known is not None and known == other):
             continue
         if known is not None and other is not None or len(fgraph.clients[inner]) != 1:
             return None
-        same = eq(given, again)
-        conditions.append(same if known is not None else or_(same, eq(given, 1)))
+        condition = eq(given, again)
+        if known in (None, 1):
+            repeats = eq(given, 1) if has_one else and_(eq(given, 1), eq(shape_i(value, axis), 1))
+            condition = or_(condition, repeats)
+        conditions.append(condition)
     if conditions:
         value = Check("alloc: a tensor cannot be repeated to another length", "ValueError")(value, *conditions)
     return node.op(value, *node.inputs[1:])

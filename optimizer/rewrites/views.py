@@ -88,7 +88,7 @@ def reshape_to_own_shape(fgraph, node):
 def reshape_by_ones(fgraph, node):
     """``reshape(x, (1, n, 1, m)) -> x.dimshuffle("x", 0, "x", 1)`` where x has the lengths n and m; one may be -1.
 
-    Dimensions of x that are known to have length 1 are left out in the same way.
+    Dimensions of x that are known to have length 1 are left out in the same way. A Reshape finds no -1 beside a 0.
     """
     x, lengths = node.inputs
     if isinstance(lengths, Constant):
@@ -193,7 +193,8 @@ REWRITES = [
             of=("DimShuffle",)),
     Rewrite("local_useless_reshape", ("Reshape",), useless_reshape, (FAST_RUN,)),
     Rewrite("local_reshape_to_own_shape", ("Reshape",), reshape_to_own_shape, (FAST_RUN, "local_useless_reshape")),
-    Rewrite("local_reshape_to_dimshuffle", ("Reshape",), reshape_by_ones, (FAST_RUN,), of=("MakeVector", CONSTANT)),
+    Rewrite("local_reshape_to_dimshuffle", ("Reshape",), reshape_by_ones, (FAST_RUN,), of=("MakeVector", CONSTANT),
+            changes="errors"),
     Rewrite("local_useless_sum_stretched", ("SumStretched",), unstretched, (FAST_RUN,)),
     Rewrite("local_useless_rebroadcast", ("Rebroadcast",), rebroadcast, (FAST_RUN,)),
     Rewrite("local_view_op", ("ViewOp", "ZeroGrad", "ConsiderConstant", "DisconnectedGrad", "UndefinedGrad", "GradClip",

@@ -170,6 +170,12 @@ def test_forms(name):
             numpy.testing.assert_allclose(f(*values), plain(*values), rtol=4e-16)
 
 
+def test_constants_of_float16_stay_apart_where_their_product_is_infinite():
+    x, y = tensor.vector("x", dtype="float16"), tensor.matrix("y", dtype="float16")
+    f = phintys.function([x, y], numpy.float16(300) * (numpy.float16(300) * x).dimshuffle("x", 0) * y)
+    assert f(numpy.zeros(2, "float16"), numpy.ones((1, 2), "float16")).tolist() == [[0, 0]]
+
+
 def test_constant_integers_among_floats_are_floats():
     for value, kept in ((FACTORS, "float64"), (FACTORS.astype("int8"), "int8")):      # these would take more memory
         (product,) = optimized([V], [V * value], UNFUSED).toposort()

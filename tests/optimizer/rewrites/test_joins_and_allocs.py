@@ -4,18 +4,20 @@ import pytest
 from optimized_graphs import FAST_RUN, UNFUSED, evaluate, operations, optimized, random_value, variable
 from rewrite_claims import broken_claims
 
-import phintys
+import phintys.tensor  # with Split, which gradients of joins need
 from phintys.graph.gradients.gradient import grad
 from phintys.modes import OPT_NONE
 from phintys.ops.creation.allocation import alloc
 from phintys.ops.cumulative.product import prod
+from phintys.ops.elementwise import scalar
 from phintys.ops.operators import TensorConstant
 from phintys.ops.products.products import dot
 from phintys.ops.reduction import reduction
 from phintys.ops.shape.join import concatenate, join, stack
 from phintys.ops.shape.reshape import reshape
+from phintys.ops.types.tensor_type import TensorType
 
-M, N, I, J = variable("d2"), variable("d2"), variable("l0"), variable("l0")
+M, N, V, I, J = variable("d2"), variable("d2"), variable("d1"), variable("l0"), variable("l0")
 B, C = variable("B2"), variable("B2")
 COLUMN, ROW = variable("dc"), variable("dr")
 EMPTY = numpy.zeros((10, 0))
@@ -125,6 +127,38 @@ def test_lengths_of_allocs_that_agree():
     for lengths in ((-1, -1), (0, 1), (4, 1)):
         with pytest.raises(ValueError):
             f(numpy.ones((2, 10)), *lengths)
+
+
+@pytest.mark.parametrize("count", [3000, 3001, 70001])
+def test_a_product_of_many_float16_counts_them_exactly(count):
+    """float16 has no odd numbers above 2048, and ends at 65504."""
+    x = TensorType("float16", (False,))("x")
+    f = phintys.function([x], prod(scalar.second(x, numpy.float16(-1)), dtype="float16"))
+    assert f(numpy.ones(count, "float16")) == (-1) ** count
+
+
+def test_a_product_along_no_axis():
+    with phintys.change_flags(on_opt_error="raise"):
+        f = phintys.function([M], prod(scalar.second(M, 2.0), axis=()))
+    assert f(numpy.ones((2, 3))).tolist() == [[2] * 3] * 2
+
+
+def test_a_reshape_that_cannot_be_found_out_is_an_error_under_strict_rules():
+    with phintys.change_flags(math_rules="strict"):
+        f = phintys.function([M], reshape(M * 2, (M.shape[0], 1, -1)))
+    assert f(numpy.ones((3, 2))).shape == (3, 1, 2)
+    with pytest.raises(ValueError, match="reshape"):
+        f(numpy.ones((0, 2)))
+
+
+@pytest.mark.parametrize("lengths", [(1, 5), (5, 1), (4, 5)])
+def test_an_alloc_refuses_what_is_longer_than_the_first_one(lengths):
+    """Also where the second one would take it."""
+    for first in (I, 1) if lengths[0] == 1 else (I,):
+        f = phintys.function([V, I, J], alloc(alloc(V, first), J), on_unused_input="ignore")
+        assert f(numpy.ones(1), lengths[0], lengths[0]).shape == lengths[:1]
+        with pytest.raises(ValueError):
+            f(numpy.ones(5), *lengths)
 
 
 def test_two_allocs_become_one():
