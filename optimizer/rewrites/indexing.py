@@ -5,6 +5,8 @@ result. Gradients of indexing are sums of zeros into which values were put; such
 all the values are put one after the other. If the operation that would have failed is removed, an index out of range
 may go unnoticed; nothing else changes (`length_checks` finds lengths that nothing compares any more).
 """
+import numpy
+
 from phintys.graph.type import Type
 from phintys.graph.variable import Constant
 from phintys.ops.creation.allocation import Alloc
@@ -20,7 +22,7 @@ from phintys.ops.types.known_length import known_integer
 from phintys.ops.types.number_views import tensor_from_scalar
 from phintys.ops.types.scalar_type import Scalar
 from phintys.optimizer.engine.database import CONSTANT, FAST_RUN, Rewrite
-from phintys.optimizer.engine.forms import constant_value, key, readers_in
+from phintys.optimizer.engine.forms import constant_value, is_inexact, key, readers_in
 from phintys.optimizer.engine.values import NUMBERS, apply_op
 from phintys.optimizer.passes.shapes import feature_of
 from phintys.optimizer.rewrites.fills import is_uniform, surely_repeated
@@ -97,7 +99,8 @@ def rows_in_order(fgraph, node):
     """``x[arange(len(x))] -> x``, and ``x[[0, 1, 2]] -> x`` for an x of three rows."""
     x, positions = node.inputs
     if isinstance(positions, Constant):
-        return x if positions.data.tolist() == list(range(x.type.shape[0] or 0)) and x.type.shape[0] else None
+        count = x.type.shape[0]
+        return x if count and positions.data.size == count and (positions.data == numpy.arange(count)).all() else None
     if key(positions) != "ARange":
         return None
     start, stop, step = positions.owner.inputs
@@ -105,8 +108,12 @@ def rows_in_order(fgraph, node):
 
 
 def useless_change(fgraph, node):
-    """Remove changes of slices without effect: adding zero, or setting elements to the number that they all have."""
-    return unchecked_change(fgraph, node) if _takes_slices(node) and all(node.inputs[1].type.broadcastable) else None
+    """Remove changes of slices without effect: setting elements to the number that they all have, or adding zero; for
+    floating point numbers not those by zero, which may change signs of zeros."""
+    x, y = node.inputs[:2]
+    if not _takes_slices(node) or not all(y.type.broadcastable) or (is_inexact(x) and _one_number(y) == 0):
+        return None
+    return unchecked_change(fgraph, node)
 
 
 def unchecked_change(fgraph, node):

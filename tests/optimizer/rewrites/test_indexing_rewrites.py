@@ -185,9 +185,15 @@ def test_strict_rules_keep_the_errors_of_useless_changes():
         if left:
             assert operations(optimized(INPUTS, [output], UNFUSED)) == left
     with phintys.change_flags(math_rules="strict"):
-        f = phintys.function([A, u], [inc_subtensor(A[7:], 0.0), set_subtensor(A[:2], tanh(A[:2]))[:2]],
-                             on_unused_input="ignore")
+        f = phintys.function([A, positions], [inc_subtensor(positions[7:], 0),
+                                              set_subtensor(A[:2], tanh(A[:2]))[:2]])
     assert not [node for node in f.maker.fgraph.toposort() if type(node.op) is IncSubtensor]
+
+
+def test_strict_rules_keep_the_signs_of_zeros():
+    with phintys.change_flags(math_rules="strict"):
+        f = phintys.function([u], [inc_subtensor(u[1:], 0.0), set_subtensor(u.zeros_like()[1:], -0.0)])
+    assert [numpy.signbit(value).tolist() for value in f([-0.0, -0.0])] == [[True, False], [False, True]]
 
 
 def test_an_index_of_an_alloc_is_checked():
