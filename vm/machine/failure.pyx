@@ -15,24 +15,23 @@ cdef tuple what_failed(Machine* machine, program, error):
     That is the error that happened or, if a later instruction would have found its reason, the latter's.
     """
     cdef int position = <int>(machine.at - machine.code)
-    checks = [(number, operands_read(machine, program, number, False, position))
-              for number in later_checks(error, program, position)]
+    later = later_checks(error, program, position)
+    done = set(program.nodes[:position]) if later else None
+    checks = [(number, operands_read(machine, program, number, False, done)) for number in later]
     reason, found = reason_of(error, program, position, checks)
-    return reason, found, operands_read(machine, program, found, found == position,
-                                        position if found > position else -1)
+    return reason, found, operands_read(machine, program, found, found == position, done if found > position else None)
 
 
-cdef list operands_read(Machine* machine, program, int position, bint has_run=False, int until=-1):
+cdef list operands_read(Machine* machine, program, int position, bint has_run=False, set done=None):
     """(shape, strides, value if it is small) of what an instruction reads; None where a cell is empty or no array.
 
-    What an instruction that has run read on a device may have been dropped since, but still has its shape. What
-    instructions from ``until`` on compute is None, too: in loops it may be memory of the call before.
+    What an instruction that has run read on a device may have been dropped since, but still has its shape. If nodes
+    are given that are done, what others compute is None, too: in loops it may be memory of the call before.
     """
     cdef Cell* cell
     cdef int index, axis
     cdef list described = []
     cdef int count = program.operands_of_node(position)
-    done = None if until < 0 else set(program.nodes[:until])
     for index in range(min(count, machine.code[position].c)):
         if done is not None:
             inputs = program.nodes[position].inputs

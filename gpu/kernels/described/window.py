@@ -1,4 +1,4 @@
-"""Pooling, its derivatives, and neighbourhoods on the device: a thread for each element of the result.
+"""Pooling and its derivatives on the device: a thread for each element of the result.
 
 A gradient is gathered, not scattered: the thread of an element of the image visits the windows that it is in.
 """
