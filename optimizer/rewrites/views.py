@@ -188,7 +188,7 @@ WIDE_INTEGERS = ("int64", "uint64")     # their casts to float64 are safe for Nu
 REWRITES = [
     Rewrite("local_dimshuffle_lift", ("DimShuffle",), dimshuffle, (FAST_RUN, "local_useless_dimshuffle")),
     Rewrite("local_reshape_lift", ("Reshape",), reshape_lift, (FAST_RUN,)),
-    Rewrite("local_reshape_chain", ("Reshape",), reshape_of_reshape, (FAST_RUN,)),
+    Rewrite("local_reshape_chain", ("Reshape",), reshape_of_reshape, (FAST_RUN,), changes="errors"),
     Rewrite("local_useless_dimshuffle_in_reshape", ("Reshape",), reshape_of_dimshuffle, (FAST_RUN,),
             of=("DimShuffle",)),
     Rewrite("local_useless_reshape", ("Reshape",), useless_reshape, (FAST_RUN,)),

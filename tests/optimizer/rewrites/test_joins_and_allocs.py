@@ -149,6 +149,12 @@ def test_a_reshape_that_cannot_be_found_out_is_an_error_under_strict_rules():
     assert f(numpy.ones((3, 2))).shape == (3, 1, 2)
     with pytest.raises(ValueError, match="reshape"):
         f(numpy.ones((0, 2)))
+    with phintys.change_flags(math_rules="strict"):
+        f = phintys.function([M, I], reshape(reshape(M, (I, -1)), (-1,)))
+    assert f(numpy.ones((3, 2)), 2).shape == (6,)
+    for first in (0, 4):
+        with pytest.raises(ValueError, match="reshape"):
+            f(numpy.ones((3, 2)), first)
 
 
 @pytest.mark.parametrize("lengths", [(1, 5), (5, 1), (4, 5)])
