@@ -189,7 +189,7 @@ MODULES = {
     "tensor.nnet.corr": {"ops.convolution.convolution": "BaseCorrMM=Correlation"},
     "tensor.nnet.corr3d": {"ops.convolution.convolution": "BaseCorr3dMM=Correlation"},
     "tensor.nnet.ctc": {"ops.nnet.ctc": "ctc ctc_available ctc_present"},
-    "tensor.nnet.neighbours": {"ops.pooling.neighbours": "Images2Neibs images2neibs neibs2images"},
+    "tensor.nnet.neighbours": {"ops.pooling.neighbours": "images2neibs neibs2images"},
     "tensor.nnet.nnet": {
         "ops.elementwise.elementwise_functions": "sigmoid softplus",
         "ops.elementwise.scalar": "ScalarSoftsign scalar_softsign",
