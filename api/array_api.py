@@ -9,7 +9,6 @@ What a graph cannot have differs from the standard: variables have no truth valu
 """
 from __future__ import annotations
 
-from collections import namedtuple
 from inspect import signature
 from sys import _getframe, modules
 from types import SimpleNamespace
@@ -75,9 +74,6 @@ LINEAR = {
 FOURIER = {"x, /, *, n=None, axis=-1, norm='backward'": "fft ifft rfft irfft hfft ihfft",
            "x, /, *, s=None, axes=None, norm='backward'": "fftn ifftn rfftn irfftn",
            "x, /, *, axes=None": "fftshift ifftshift"}
-# Function → the names of its results.
-RESULTS = {"eig": "eigenvalues eigenvectors", "eigh": "eigenvalues eigenvectors", "qr": "Q R",
-           "slogdet": "sign logabsdet", "svd": "U S Vh"}
 
 
 # ---- arguments and results -------------------------------------------------------------------------------------------
@@ -107,13 +103,10 @@ def _elementwise(name):
 
 
 def _row(name, row, arguments):
-    names = namedtuple(f"{name}_result", RESULTS[name]) if name in RESULTS else None
-
     def function(*arguments: Any, **options: Any) -> Any:
         arguments = [as_tensor_variable(part) if isinstance(part, (numpy.ndarray, numpy.generic)) else part
                      for part in arguments]
-        found = row_applied(row, arguments, {**DEFAULTS.get(name, {}), **options})
-        return found if names is None else names(*found)
+        return row_applied(row, arguments, {**DEFAULTS.get(name, {}), **options})
     function.__signature__ = signature(eval(f"lambda {arguments}: None"))        # the text is a row of this file
     return _named(function, name, f"numpy.{row}")
 

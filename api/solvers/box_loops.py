@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from phintys import tensor as T
 from phintys.solvers.minimum_loops import DEFAULTS, PAIRS, by_pairs
-from phintys.solvers.root_loops import looped
+from phintys.solvers.root_loops import any_steps_if, looped
 from phintys.solvers.vector_loops import options_of
 
 if TYPE_CHECKING:
@@ -34,10 +34,7 @@ def minimum_in_box(options: Mapping[str, Any], values: Callable[..., Any], start
     start, low, high : Variable
         Of one type and shape.
     """
-    options, defaults = dict(options), DEFAULTS["L-BFGS"]
-    tolerance = options.pop("tol", None)
-    options = options_of(options, {**defaults, **({} if tolerance is None else {
-        "gtol": tolerance, "ftol": tolerance})}, "gtol")
+    options = options_of(options, DEFAULTS["L-BFGS"], "gtol", "ftol")
     if options is None or None in options.values():
         return None
     low, high = low.flatten(), high.flatten()
@@ -88,5 +85,5 @@ def minimum_in_box(options: Mapping[str, Any], values: Callable[..., Any], start
         "x": x, "f": f, "gradient": gradient, "along": downhill(gradient), "length": T.constant(1.0, dtype="float64"),
         "trials": T.constant(0, dtype="int64"), "moves": none, "changes": none, "steps": T.constant(0, dtype="int64"),
         "found": T.and_(flat, T.gt(most, 0)), "failed": T.isnan(f)},
-        T.switch(goes, T.constant(1 << 62), T.constant(0)))
+        any_steps_if(goes))
     return last["x"].reshape(start.shape, ndim=start.type.ndim), last["found"], last["failed"]

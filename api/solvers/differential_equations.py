@@ -22,7 +22,7 @@ from phintys.optimizer.passes.loop_scalars import MOST_NUMBERS
 from phintys.scan_module import scan
 from phintys.solvers.implicit_steps import Step, between, implicit_step
 from phintys.solvers.problem import problem_of, replaced, start_of, with_numbers
-from phintys.solvers.root_loops import looped
+from phintys.solvers.root_loops import any_steps_if, looped
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -251,9 +251,8 @@ def _stepping(equation, start, times, parameters):
 def _to_end(equation, start, times, parameters):
     """The states at the ends of an interval: without what states between need."""
     first, step, _ = _stepping(equation, start, times, parameters)
-    goes = T.neq(times[0], times[1])
     last = looped("RK45", step, {**first, "count": T.constant(0, dtype="int64"), "target": times[1]},
-                  T.switch(goes, T.constant(1 << 62), T.constant(0)))
+                  any_steps_if(T.neq(times[0], times[1])))
     return T.stack([start, T.switch(last["failed"], numpy.nan, last["y"])])
 
 
@@ -275,7 +274,7 @@ def _by_steps(equation, start, times, parameters):
     target = T.dscalar()
     goes = T.and_(T.lt(direction * (inner["time"] - target), 0), T.invert(inner["failed"]))
     begun = {**inner, "count": T.constant(0, dtype="int64"), "target": target}
-    last = looped("Radau" if implicit else "RK45", step, begun, T.switch(goes, T.constant(1 << 62), T.constant(0)))
+    last = looped("Radau" if implicit else "RK45", step, begun, any_steps_if(goes))
     span = last["time"] - last["from_"]
     share = (target - last["from_"]) / T.switch(T.eq(span, 0), 1.0, span)
     after = {name: [last[name][number] for number in range(len(parts))] if last[name].type.ndim > parts[0].type.ndim

@@ -14,7 +14,7 @@ import numpy
 from phintys import tensor as T
 from phintys.ops.factorizations.solve import Solve
 from phintys.solvers import simplex
-from phintys.solvers.root_loops import looped
+from phintys.solvers.root_loops import any_steps_if, looped
 from phintys.solvers.vector_loops import options_of
 
 if TYPE_CHECKING:
@@ -52,10 +52,7 @@ def minimum_by_loop(method: str, options: Mapping[str, Any], values: Callable[..
         How many variables ``values`` returns.
     """
     if method == "Nelder-Mead":
-        options = dict(options)
-        tolerance = options.pop("tol", None)
-        options = options_of(options, {**simplex.DEFAULTS, **({} if tolerance is None else {
-            "xatol": tolerance, "fatol": tolerance})}, "xatol")
+        options = options_of(options, simplex.DEFAULTS, "xatol", "fatol")
         return None if options is None else (*simplex.minimum_by_simplex(options, values, start), _truth(False))
     is_newton = method.startswith("Newton")
     options = options_of(options, DEFAULTS[method], "xtol" if is_newton else "gtol") if (
@@ -133,7 +130,7 @@ def minimum_by_loop(method: str, options: Mapping[str, Any], values: Callable[..
     last = looped(method, step, {
         "steps": T.constant(0, dtype="int64"), "failed": T.and_(goes, no_line),
         "found": T.and_(T.and_(at_minimum, T.gt(most, 0)), T.invert(T.isnan(f))), **begun},
-        T.switch(T.and_(goes, T.invert(no_line)), T.constant(1 << 62), T.constant(0)))
+        any_steps_if(T.and_(goes, T.invert(no_line))))
     return last["x"].reshape(start.shape, ndim=start.type.ndim), last["found"], last["failed"]
 
 

@@ -91,6 +91,11 @@ def looped(name: str, step: Callable[..., Any], first: dict[str, Any], count: An
     return dict(zip(first, make_loop(count, body, name, lifts=False).carried))
 
 
+def any_steps_if(goes: Variable) -> Variable:
+    """The number of steps of a loop that ends by its condition; 0 if it does not begin."""
+    return T.switch(goes, T.constant(1 << 62), T.constant(0))
+
+
 def _is_near(point, other, options):
     """NumPy's ``isclose``."""
     limit = options["xtol"] + options["rtol"] * abs(other)

@@ -8,7 +8,7 @@ import numpy
 from phintys import tensor as T
 from phintys.ops.graphs.ifelse import ifelse
 from phintys.ops.loops.row_map import map_rows
-from phintys.solvers.root_loops import looped
+from phintys.solvers.root_loops import any_steps_if, looped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -81,6 +81,6 @@ def minimum_by_simplex(options: Mapping[str, Any], values: Callable[..., Any],
     order = T.argsort(f, kind="stable")
     first = {"corners": corners[order], "f": f[order], "steps": T.constant(1, dtype="int64"), "calls": count + 1}
     goes = T.invert(T.or_(is_small(first["corners"], first["f"]), ends(first["steps"], first["calls"])))
-    last = looped("Nelder-Mead", step, first, T.switch(goes, T.constant(1 << 62), T.constant(0)))
+    last = looped("Nelder-Mead", step, first, any_steps_if(goes))
     found = T.invert(ends(last["steps"], last["calls"]))
     return last["corners"][0].reshape(start.shape, ndim=start.type.ndim), found

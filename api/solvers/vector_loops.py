@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 EPSILON = numpy.finfo("float64").eps
 
 
-def options_of(given: Mapping[str, Any], defaults: Mapping[str, Any], tolerance: str) -> dict[str, Any] | None:
+def options_of(given: Mapping[str, Any], defaults: Mapping[str, Any], *tolerances: str) -> dict[str, Any] | None:
     """The options of a method, or None if one is not known, or is no number.
 
     Parameters
@@ -29,13 +29,13 @@ def options_of(given: Mapping[str, Any], defaults: Mapping[str, Any], tolerance:
     given : dict
         As for SciPy's function: ``tol``, and more in ``options``.
     defaults : dict
-    tolerance : str
-        The option that ``tol`` means.
+    *tolerances : str
+        The options that ``tol`` means.
     """
     given = dict(given)
     inner = given.pop("options", None) or {}
     if given.get("tol") is not None:
-        inner = {tolerance: given["tol"], **inner}
+        inner = {**dict.fromkeys(tolerances, given["tol"]), **inner}
     if not {*given} <= {"tol"} or not {*inner} <= {*defaults}:
         return None
     numbers = all([isinstance(value, (int, float, numpy.number)) or value is None for value in inner.values()])
