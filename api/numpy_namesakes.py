@@ -537,11 +537,11 @@ def gradient(f: Any, *varargs: Any, **options: Any) -> Any:
 
 @own("einsum", "*operands | optimize")
 def einsum(*operands: Any, optimize: Any = False) -> Any:
-    """``numpy.einsum``: labels are text, or lists of numbers behind each operand."""
+    """``numpy.einsum``: labels are text, or lists of numbers after each operand."""
     if isinstance(operands[0], str):
         return tensor().einsum(*operands, optimize=optimize)
     if not all([isinstance(part, (list, tuple)) for part in operands[1::2]]):
-        raise ValueError(f"einsum takes labels as one string, or lists of numbers behind each operand; got {operands}")
+        raise ValueError(f"einsum takes labels as one string, or lists of numbers after each operand; got {operands}")
     texts = ["".join(["..." if label is Ellipsis else ascii_letters[label] for label in part])
              for part in operands[1::2] + operands[-1:] * (len(operands) % 2)]
     text = ",".join(texts[:len(operands) // 2]) + "->" * (len(operands) % 2) + "".join(texts[len(operands) // 2:])

@@ -247,9 +247,11 @@ def _in_dtypes_of_numpy(ufunc, function, inputs, named, dtype=None, casting="sam
 
 def _beyond_range(ufunc, inputs):
     """A comparison of integers with a Python number that is beyond their range: for all the same; otherwise None."""
-    x, = [operand for operand in inputs if hasattr(operand, "dtype")][:1] or [None]
-    limits = numpy.iinfo(x.type.dtype) if ufunc in COMPARISONS and x.type.dtype in integer_dtypes else None
-    if limits is None or all([type(operand) is not int or limits.min <= operand <= limits.max for operand in inputs]):
+    x = next((operand for operand in inputs if hasattr(operand, "dtype")), None)
+    if ufunc not in COMPARISONS or x is None or x.type.dtype not in integer_dtypes:
+        return None
+    limits = numpy.iinfo(x.type.dtype)
+    if all([type(operand) is not int or limits.min <= operand <= limits.max for operand in inputs]):
         return None
     return tensor().full_like(x, ufunc(*[operand if type(operand) is int else 0 for operand in inputs]), "bool")
 

@@ -194,8 +194,7 @@ class TensorOperators:
     def __bool__(self):
         """True, so that ``if x:`` tests for existence; results of comparisons raise an error instead.
 
-        A constant number has the truth of its value, as in NumPy: whoever asks for it means the value. With
-        ``config.theano_rules`` it exists, like all others.
+        A constant number is true if its value is, as in NumPy. With ``config.theano_rules`` it exists, like all others.
 
         Functions that make nodes ask only for the truth of their flags, such as ``keepdims``: there, any variable is
         an error. Passes also ask for existence.

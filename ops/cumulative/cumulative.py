@@ -261,8 +261,8 @@ def diff(x, n=1, axis=-1, prepend=None, append=None):
         x = join(axis, *whole)
     before = (slice(None),) * axis
     for _ in range(n):
-        behind, front = x[(*before, slice(1, None))], x[(*before, slice(None, -1))]
-        x = scalar.neq(behind, front) if x.type.dtype == "bool" else behind - front
+        later, earlier = x[(*before, slice(1, None))], x[(*before, slice(None, -1))]
+        x = scalar.neq(later, earlier) if x.type.dtype == "bool" else later - earlier
     return x
 
 

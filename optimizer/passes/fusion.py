@@ -151,7 +151,7 @@ def sink(fgraph, order, shapes, turns):
 
 def waits(fgraph, node, turn, shapes, turns):
     """Return whether all that a node reads is there in a turn though it is read late, or could be computed then."""
-    computed = [node]               # no recursion: what nobody else reads may be a long chain
+    computed = [node]               # a list, not recursion: values with one reader can be a long chain
     for reader in computed:
         for variable in dict.fromkeys(reader.inputs):
             if variable.owner is None or all(variable.type.broadcastable):
