@@ -1,9 +1,9 @@
 #!/bin/bash
-# CPython 3.13.0 (PYTHON=python3.13 must be that one): setting `persistent_id` of a `pickle.Pickler`, or
-# `persistent_load` of an `Unpickler`, is how programs written before Python 3.13 give them a function. In 3.13.0 both
-# attributes are read-only; methods of a subclass work in every version.
+# CPython 3.13.0, which PYTHON must name: setting `persistent_id` of a `pickle.Pickler`, or `persistent_load` of an
+# `Unpickler`, is how programs written before Python 3.13 give them a function. In 3.13.0 both attributes are read-only;
+# methods of a subclass work in every version.
 . "$(dirname "$0")/environment" "$(mktemp -d)"
-install
+PYTHON=${PYTHON:-python3.13} install
 shows "3.13.0: persistent_id is read-only, persistent_load is read-only; a subclass's method is called True" <<'PROGRAM'
 import io, pickle, platform
 
